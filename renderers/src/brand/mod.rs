@@ -17,6 +17,8 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use crate::Document;
 use crate::document::{Brand, Page};
 use crate::read::{ReadError, archive::Archive};
@@ -47,7 +49,7 @@ fn brand(bytes: &[u8]) -> Result<Brand, ReadError> {
     if archive.has(roots[1]) {
         match slides::read(&mut archive) {
             Ok(mut found) => {
-                brand.slides = found.template.map(Box::new);
+                brand.slides = found.template.map(Arc::new);
                 brand.warnings.append(&mut found.warnings);
             }
             Err(ReadError::TooLarge(why)) => return Err(ReadError::TooLarge(why)),

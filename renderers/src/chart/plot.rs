@@ -1,6 +1,7 @@
 //! The plot area of a chart as SVG: axes, bars, lines, areas and points.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::svg::{Canvas, GRID, Ink, LINE, QUIET, TextAnchor, WIDTH, short, width};
 use super::{Chart, ChartKind, Series, number};
@@ -29,7 +30,8 @@ pub struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    pub fn new(chart: &'a Chart, (top, bottom): (f64, f64)) -> Self {
+    /// `rows` is the height that the plot may take, in pixels.
+    pub fn new(chart: &'a Chart, rows: Range<f64>) -> Self {
         let with_zero = matches!(chart.kind, ChartKind::Bar | ChartKind::Area);
         let ys = ticks(chart.extremes().into_iter(), with_zero);
         let xs = ticks(chart.xs.iter().copied(), false);
@@ -44,7 +46,7 @@ impl<'a> Plot<'a> {
         let named = |name: &Option<String>| if name.is_some() { LINE } else { 0.0 };
         // The title of the vertical axis is written horizontally above it.
         let has_title = chart.y.is_some() || !right_ys.is_empty();
-        let top = top + if has_title { LINE + 2.0 } else { 6.0 };
+        let top = rows.start + if has_title { LINE + 2.0 } else { 6.0 };
         let names = chart.categories.iter().map(|name| width(&short(name, 40)));
         let names = names.fold(0.0, f64::max);
         let mut plot = Plot {
@@ -52,7 +54,7 @@ impl<'a> Plot<'a> {
             left,
             right: WIDTH - right,
             top,
-            bottom: bottom - LINE - named(&chart.x),
+            bottom: rows.end - LINE - named(&chart.x),
             ys,
             right_ys,
             xs,

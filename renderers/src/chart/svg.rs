@@ -3,6 +3,7 @@
 
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::plot::Plot;
 use super::{Chart, ChartKind, Labels, number};
@@ -41,9 +42,9 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
     }
     let bottom = high - 8.0 - legend(&mut canvas, chart, high);
     if chart.is_round() {
-        pie(&mut canvas, chart, (top, bottom));
+        pie(&mut canvas, chart, top..bottom);
     } else {
-        Plot::new(chart, (top, bottom)).draw(&mut canvas);
+        Plot::new(chart, top..bottom).draw(&mut canvas);
     }
     canvas.out.push_str("</svg>");
     canvas.out.into_bytes()
@@ -193,7 +194,8 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
 }
 
 /// A pie on the left, and a legend with values and shares on the right.
-fn pie(canvas: &mut Canvas<'_>, chart: &Chart, (top, bottom): (f64, f64)) {
+fn pie(canvas: &mut Canvas<'_>, chart: &Chart, rows: Range<f64>) {
+    let (top, bottom) = (rows.start, rows.end);
     let values: Vec<f64> = chart.series[0].values.iter().map(|v| v.unwrap_or(0.0)).collect();
     let total: f64 = values.iter().sum();
     let radius = ((bottom - top) / 2.0 - 8.0).min(140.0);

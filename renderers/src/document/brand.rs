@@ -1,5 +1,7 @@
 //! The settings of a company's template.
 
+use std::sync::Arc;
+
 use super::page::Page;
 use super::slide_template::SlideTemplate;
 use crate::color::Color;
@@ -40,7 +42,7 @@ pub struct Brand {
     /// The logo, as it is embedded in the template.
     pub logo: Option<Vec<u8>>,
     /// The masters and layouts of a presentation.
-    pub slides: Option<Box<SlideTemplate>>,
+    pub slides: Option<Arc<SlideTemplate>>,
     /// The settings that were ignored.
     pub warnings: Vec<String>,
 }

@@ -92,8 +92,8 @@ impl Writer<'_> {
         while let Some((first, after)) = rest.split_first() {
             rest = after;
             match (large(first), after.split_first()) {
-                (Some((symbol, below, above)), Some((body, after))) => {
-                    self.nary(symbol, (below, above), body);
+                (Some(operator), Some((body, after))) => {
+                    self.nary(operator, body);
                     rest = after;
                 }
                 _ => self.formula(first),
@@ -101,8 +101,8 @@ impl Writer<'_> {
         }
     }
 
-    fn nary(&mut self, symbol: char, bounds: (Option<&Formula>, Option<&Formula>), body: &Formula) {
-        let (below, above) = bounds;
+    fn nary(&mut self, operator: LargeOperator<'_>, body: &Formula) {
+        let LargeOperator { symbol, below, above } = operator;
         let beside = "∫∬∭∮".contains(symbol);
         self.xml.open("m:nary", &[]);
         self.xml.open("m:naryPr", &[]);
@@ -306,14 +306,23 @@ impl Writer<'_> {
     }
 }
 
-type Large<'f> = (char, Option<&'f Formula>, Option<&'f Formula>);
+/// A sum, an integral or the like with its limits.
+struct LargeOperator<'f> {
+    symbol: char,
+    below: Option<&'f Formula>,
+    above: Option<&'f Formula>,
+}
 
-fn large(formula: &Formula) -> Option<Large<'_>> {
+fn large(formula: &Formula) -> Option<LargeOperator<'_>> {
     let is_large = |c: &char| LARGE.contains(*c);
     match formula {
-        Formula::Symbol(c) if is_large(c) => Some((*c, None, None)),
+        Formula::Symbol(c) if is_large(c) => {
+            Some(LargeOperator { symbol: *c, below: None, above: None })
+        }
         Formula::Scripts { base, below, above } => match **base {
-            Formula::Symbol(c) if is_large(&c) => Some((c, below.as_deref(), above.as_deref())),
+            Formula::Symbol(symbol) if is_large(&symbol) => {
+                Some(LargeOperator { symbol, below: below.as_deref(), above: above.as_deref() })
+            }
             _ => None,
         },
         _ => None,

@@ -144,7 +144,7 @@ impl<'d> Flow<'d> {
             SlideItem::Table(table) => cut_table(&table, self.area.width, left, fresh),
             SlideItem::Code { language, text, size } => {
                 let size = size.unwrap_or_else(|| code_size(&text, self.area.width, CUT_SCALE));
-                cut_code(language, &text, (self.area.width, left, size), fresh)
+                cut_code(language, &text, CodeRoom { width: self.area.width, left, size }, fresh)
             }
             SlideItem::Picture { .. } | SlideItem::Chart(_) => (None, Some(item)),
         };
@@ -276,13 +276,16 @@ fn cut_merges(table: &Table, count: usize, more: usize) -> (Vec<Merge>, Vec<Merg
     (head, tail)
 }
 
-fn cut_code<'d>(
-    language: Option<String>,
-    text: &str,
-    room: (f64, f64, f64),
-    fresh: bool,
-) -> CutItem<'d> {
-    let (width, left, size) = room;
+/// The width and height that are left for code, and its font size.
+#[derive(Clone, Copy)]
+struct CodeRoom {
+    width: f64,
+    left: f64,
+    size: f64,
+}
+
+fn cut_code<'d>(language: Option<String>, text: &str, room: CodeRoom, fresh: bool) -> CutItem<'d> {
+    let CodeRoom { width, left, size } = room;
     let lines: Vec<&str> = text.split('\n').collect();
     let mut count = 0;
     let mut used = code_height("", width, size) - size * 1.2;
@@ -304,14 +307,14 @@ fn cut_code<'d>(
         })
     };
     if count == 0 {
-        return cut_line(language.as_deref(), &lines, (width, left, size));
+        return cut_line(language.as_deref(), &lines, room);
     }
     (code(&lines[..count]), code(&lines[count..]))
 }
 
 /// Splits a single line that is taller than a slide.
-fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: (f64, f64, f64)) -> CutItem<'d> {
-    let (width, left, size) = room;
+fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: CodeRoom) -> CutItem<'d> {
+    let CodeRoom { width, left, size } = room;
     let share = left / code_height(lines[0], width, size) * 0.9;
     let letters = ((lines[0].chars().count() as f64 * share) as usize).max(1);
     let at = lines[0].char_indices().nth(letters).map_or(lines[0].len(), |(at, _)| at);

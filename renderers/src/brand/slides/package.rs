@@ -157,7 +157,7 @@ impl<'a, 'b> Collector<'a, 'b> {
         let Some(mut nodes) = self.parsed(part)? else { return Ok(None) };
         self.layouts += 1;
         if self.layouts > PARTS {
-            return Err(ReadError::TooLarge(format!("It has more than {PARTS} layouts.")));
+            return Err(ReadError::Unknown(format!("It has more than {PARTS} layouts.")));
         }
         let name = format!("ppt/slideLayouts/slideLayout{}.xml", self.layouts);
         let related = self.relations(part)?;
