@@ -2,7 +2,7 @@
 
 use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Inline};
-use crate::package::text::{DEPTH, announces, begins_page, flat, plain};
+use crate::package::text::{DEPTH, PictureText, announces, begins_page, flat, plain};
 use crate::package::words::{self, TABLE};
 use crate::package::xml::Xml;
 
@@ -119,7 +119,7 @@ impl Draw<'_> {
     /// Writes a paragraph; a paragraph with nothing but a picture becomes a figure.
     pub fn paragraph(&mut self, xml: &mut Xml, content: &[Inline], place: Place) {
         if let [Inline::Image { url, alt, title }] = content
-            && self.figure(xml, (url, alt, title), place)
+            && self.figure(xml, PictureText { url, alt, title }, place)
         {
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::draw::{Draw, Place};
 use crate::document::{Inline, Mark};
-use crate::package::text::{LINK_LETTERS, directions, joint, plain};
+use crate::package::text::{LINK_LETTERS, PictureText, directions, joint, plain};
 use crate::package::xml::Xml;
 
 /// The formatting of a run and the width of its line.
@@ -68,7 +68,7 @@ impl Draw<'_> {
             }
             Inline::Link { url, title, content } => self.link(xml, (url, title), content, format),
             Inline::Image { url, alt, title } => {
-                self.inline_picture(xml, (url, alt, title), format);
+                self.inline_picture(xml, PictureText { url, alt, title }, format);
             }
             Inline::Math(latex) => self.inline_math(xml, latex, format),
             Inline::Footnote(note) => self.mention(xml, *note, format),

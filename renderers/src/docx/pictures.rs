@@ -5,8 +5,8 @@ use super::draw::{Draw, Place};
 use super::inlines::{RunFormat, run as letters};
 use crate::chart::{Chart, svg};
 use crate::document::Align;
-use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
-use crate::package::text::named;
+use crate::package::picture::{self, EMU_PER_PIXEL, Picture, PictureStores};
+use crate::package::text::{PictureText, named};
 use crate::package::words::{self, FIGURE};
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
@@ -18,8 +18,8 @@ const MOST_HEIGHT: i64 = 8_000;
 
 impl Draw<'_> {
     /// A picture as a block, with its title as the caption; `false` if it cannot be drawn.
-    pub fn figure(&mut self, xml: &mut Xml, image: (&str, &str, &str), place: Place) -> bool {
-        let (url, alt, title) = image;
+    pub fn figure(&mut self, xml: &mut Xml, image: PictureText<'_>, place: Place) -> bool {
+        let PictureText { url, alt, title } = image;
         let document = self.document;
         let Some(picture) = self.album.picture(document, url, &mut self.warnings) else {
             return false;
@@ -83,8 +83,8 @@ impl Draw<'_> {
     }
 
     /// A picture within a line, followed by its caption; its text if it cannot be drawn.
-    pub fn inline_picture(&mut self, xml: &mut Xml, image: (&str, &str, &str), format: RunFormat) {
-        let (url, alt, title) = image;
+    pub fn inline_picture(&mut self, xml: &mut Xml, image: PictureText<'_>, format: RunFormat) {
+        let PictureText { url, alt, title } = image;
         let document = self.document;
         let words = RunFormat { italic: true, ..format };
         match self.album.picture(document, url, &mut self.warnings) {
@@ -109,16 +109,20 @@ impl Draw<'_> {
             None => picture.fit(room, high),
         };
         let id = self.next_id();
-        run_of(xml, (&mut self.package, &mut self.relations), picture, (id, alt), size);
+        let stores = stores(&mut self.package, &mut self.relations);
+        run_of(xml, stores, picture, (id, alt), size);
     }
 }
 
-type Stores<'a> = (&'a mut Package, &'a mut Relations);
+/// Where Word files store pictures.
+pub fn stores<'a>(package: &'a mut Package, relations: &'a mut Relations) -> PictureStores<'a> {
+    PictureStores { package, relations, folder: "word", up: "" }
+}
 
 /// A picture as a run of any part, with its id and description, at most as large as `most`.
 pub fn run(
     xml: &mut Xml,
-    stores: Stores<'_>,
+    stores: PictureStores<'_>,
     picture: &Picture<'_>,
     (id, alt, most): (u32, &str, (i64, i64)),
 ) {
@@ -127,14 +131,14 @@ pub fn run(
 
 fn run_of(
     xml: &mut Xml,
-    stores: Stores<'_>,
+    stores: PictureStores<'_>,
     picture: &Picture<'_>,
     (id, alt): (u32, &str),
     size: (i64, i64),
 ) {
     xml.open("w:r", &[]);
     xml.open("w:drawing", &[]);
-    drawing(xml, alt, id, size, |xml| picture::blip(xml, stores, ("word", ""), picture));
+    drawing(xml, alt, id, size, |xml| picture::blip(xml, stores, picture));
     xml.close();
     xml.close();
 }

@@ -101,7 +101,7 @@ impl<'d> Draw<'d> {
         if let Some(logo) = logo {
             super::inlines::run(&mut xml, "\t", super::inlines::RunFormat::default());
             let id = self.next_id();
-            let stores = (&mut self.package, relations);
+            let stores = pictures::stores(&mut self.package, relations);
             pictures::run(&mut xml, stores, logo, (id, "Logo", LOGO));
         }
         xml.close();

@@ -91,12 +91,21 @@ fn scaled(width: i64, height: i64, most: (i64, i64), enlarge: f64) -> (i64, i64)
     (((width as f64 * factor) as i64).max(1), ((height as f64 * factor) as i64).max(1))
 }
 
-/// Stores a picture in `media` below `folder` and writes its `a:blip`. A vector picture is stored
+/// Where the parts of a picture are stored.
+pub struct PictureStores<'a> {
+    pub package: &'a mut Package,
+    /// The relationships of the part that shows it.
+    pub relations: &'a mut Relations,
+    /// The folder of the format, and the way to it from the part.
+    pub folder: &'static str,
+    pub up: &'static str,
+}
+
+/// Stores a picture in `media` below the folder and writes its `a:blip`. A vector picture is stored
 /// next to its raster fallback; Office 2016 and LibreOffice draw the vector.
 pub fn blip(
     xml: &mut Xml,
-    (package, relations): (&mut Package, &mut Relations),
-    (folder, up): (&str, &str),
+    PictureStores { package, relations, folder, up }: PictureStores<'_>,
     picture: &Picture<'_>,
 ) {
     let mut relate = |kind, bytes: &[u8]| {

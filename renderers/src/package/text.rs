@@ -58,6 +58,15 @@ pub fn announces(block: &Block) -> bool {
     plain(content).trim_end().ends_with([':', '：'])
 }
 
+/// What a document says of a picture.
+#[derive(Debug, Clone, Copy)]
+pub struct PictureText<'a> {
+    pub url: &'a str,
+    pub alt: &'a str,
+    /// The caption.
+    pub title: &'a str,
+}
+
 /// The replacement for a picture that is not drawn: its alternative text or its URL, and its
 /// caption.
 pub fn named(url: &str, alt: &str, title: &str) -> String {

@@ -27,7 +27,7 @@ use crate::package::fitting::Rooms;
 use crate::package::look::look;
 use crate::package::numerals::Numerals;
 use crate::package::sections::sections;
-use crate::package::text::{announces, begins_page, plain};
+use crate::package::text::{PictureText, announces, begins_page, plain};
 use crate::package::words::{self, TABLE};
 use crate::pdf::fontset::Fonts;
 
@@ -159,7 +159,9 @@ impl Drawing<'_> {
     fn picture(&mut self, url: &str, alt: &str, title: &str) -> Content {
         let picture = match self.drawable(url) {
             Ok(picture) => picture,
-            Err(why) => return ParElem::new(self.no_image((url, alt, title), &why)).pack(),
+            Err(why) => {
+                return ParElem::new(self.no_image(PictureText { url, alt, title }, &why)).pack();
+            }
         };
         let drawn = self.shown(url, picture, alt).aligned(Alignment::CENTER);
         if title.is_empty() {

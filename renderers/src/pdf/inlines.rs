@@ -21,7 +21,7 @@ use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline, Mark};
 use crate::latex;
-use crate::package::text::named;
+use crate::package::text::{PictureText, named};
 
 impl<'a> Drawing<'a> {
     pub fn inlines(&mut self, content: &[Inline]) -> Content {
@@ -127,7 +127,7 @@ impl<'a> Drawing<'a> {
     fn inline_image(&mut self, url: &str, alt: &str, title: &str) -> Content {
         let picture = match self.drawable(url) {
             Ok(picture) => picture,
-            Err(why) => return self.no_image((url, alt, title), &why),
+            Err(why) => return self.no_image(PictureText { url, alt, title }, &why),
         };
         let drawn = BoxElem::new().with_body(Some(self.shown(url, picture, alt))).pack();
         if title.is_empty() {
@@ -154,9 +154,9 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The replacement for a picture, given its URL, alternative text and caption.
-    pub fn no_image(&mut self, picture: (&str, &str, &str), why: &str) -> Content {
-        let (url, alt, title) = picture;
+    /// The replacement for a picture.
+    pub fn no_image(&mut self, picture: PictureText<'_>, why: &str) -> Content {
+        let PictureText { url, alt, title } = picture;
         self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
         let name = named("", alt, title);
         TextElem::packed(self.breakable(&format!("[image: {name} — {why}]"), TextVoice::Text))

@@ -69,7 +69,7 @@ impl Deck<'_> {
         let package = &mut self.package;
         let master = layouts::master(&self.geometry, &self.look, |xml, geometry| {
             if let Some(logo) = &logo {
-                shapes::logo(xml, (package, &mut relations), logo, geometry);
+                shapes::logo(xml, shapes::stores(package, &mut relations), logo, geometry);
             }
         });
         self.package.add(name, MASTER, master);

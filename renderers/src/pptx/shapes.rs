@@ -9,7 +9,7 @@ use super::sheet::Sheet;
 use crate::document::{Align, CellSpan, Spans, Table};
 use crate::package::fitting::alignments;
 use crate::package::measure::begins_rtl;
-use crate::package::picture::{self, EMU_PER_PIXEL, Picture};
+use crate::package::picture::{self, EMU_PER_PIXEL, Picture, PictureStores};
 use crate::package::text::{plain, rows};
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
@@ -133,7 +133,7 @@ impl Sheet<'_, '_> {
         xml.empty("p:cNvPr", &[("id", &id), ("name", &format!("Picture {id}")), ("descr", alt)]);
         xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
         xml.close();
-        framed(xml, (&mut self.deck.package, &mut self.relations), shown, area);
+        framed(xml, stores(&mut self.deck.package, &mut self.relations), shown, area);
         xml.close();
     }
 
@@ -148,8 +148,8 @@ impl Sheet<'_, '_> {
             xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
             xml.close();
             xml.open("p:blipFill", &[]);
-            let stores = (&mut self.deck.package, &mut self.relations);
-            picture::blip(xml, stores, ("ppt", "../"), &backdrop.picture);
+            let stores = stores(&mut self.deck.package, &mut self.relations);
+            picture::blip(xml, stores, &backdrop.picture);
             let crop = backdrop.crop().map(|share| ((share * 100_000.0) as i64).to_string());
             let [left, top, right, bottom] = &crop;
             xml.empty("a:srcRect", &[("l", left), ("t", top), ("r", right), ("b", bottom)]);
@@ -184,13 +184,13 @@ fn merged(span: CellSpan, number: usize) -> Vec<(&'static str, String)> {
     attributes
 }
 
+/// Where presentations store pictures.
+pub fn stores<'a>(package: &'a mut Package, relations: &'a mut Relations) -> PictureStores<'a> {
+    PictureStores { package, relations, folder: "ppt", up: "../" }
+}
+
 /// The logo in the upper right corner, above the title.
-pub fn logo(
-    xml: &mut Xml,
-    stores: (&mut Package, &mut Relations),
-    logo: &Picture<'_>,
-    geometry: &Geometry,
-) {
+pub fn logo(xml: &mut Xml, stores: PictureStores<'_>, logo: &Picture<'_>, geometry: &Geometry) {
     let (most_width, most_height) = (110.0, 26.0);
     let (width, height) = logo.fit(emu(most_width), emu(most_height));
     let points = |units: i64| units as f64 * 0.75 / EMU_PER_PIXEL as f64;
@@ -207,9 +207,9 @@ pub fn logo(
 }
 
 /// The fill and position of a picture.
-fn framed(xml: &mut Xml, stores: (&mut Package, &mut Relations), shown: &Picture<'_>, area: Area) {
+fn framed(xml: &mut Xml, stores: PictureStores<'_>, shown: &Picture<'_>, area: Area) {
     xml.open("p:blipFill", &[]);
-    picture::blip(xml, stores, ("ppt", "../"), shown);
+    picture::blip(xml, stores, shown);
     xml.raw("<a:stretch><a:fillRect/></a:stretch>");
     xml.close();
     xml.open("p:spPr", &[]);
