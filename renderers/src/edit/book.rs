@@ -12,7 +12,7 @@ use super::{
     parts::PackageParts,
     sheet,
     tables::NativeTable,
-    tree::{self, Element, Node},
+    tree::{self, Node, TreeElement},
 };
 use crate::read::{limits, links};
 
@@ -66,11 +66,11 @@ impl<'f> Book<'f> {
         let targets = relations(&mut parts, BOOK)?;
         let mut nodes = parts.tree(BOOK)?;
         let root = tree::root(BOOK, &mut nodes)?;
-        let id = |sheet: &Element| {
+        let id = |sheet: &TreeElement| {
             let prefixed = ["r:id", "d3p1:id", "rel:id"];
             prefixed.iter().find_map(|name| sheet.attribute(name))
         };
-        let sheets = root.child("sheets").into_iter().flat_map(Element::elements);
+        let sheets = root.child("sheets").into_iter().flat_map(TreeElement::elements);
         let sheets: Vec<_> = sheets
             .filter_map(|sheet| Some((sheet.attribute("name")?, targets.get(&id(sheet)?)?.clone())))
             .filter(|(_, part)| part.contains("worksheets/"))
@@ -104,7 +104,7 @@ impl<'f> Book<'f> {
     }
 
     /// The root of a sheet's part.
-    pub fn root(&mut self, at: usize) -> Result<&mut Element, EditError> {
+    pub fn root(&mut self, at: usize) -> Result<&mut TreeElement, EditError> {
         let (name, part) = &self.sheets[at];
         if !self.open.contains_key(part) {
             let mut nodes = self.parts.tree(part)?;
@@ -132,7 +132,7 @@ impl<'f> Book<'f> {
     }
 
     /// The formula of a cell of an open sheet.
-    pub fn formula(&self, at: usize, cell: &Element, address: Address) -> Option<String> {
+    pub fn formula(&self, at: usize, cell: &TreeElement, address: Address) -> Option<String> {
         self.groups.get(&self.sheets[at].1)?.formula(cell, address)
     }
 
@@ -144,7 +144,7 @@ impl<'f> Book<'f> {
         if let Some(formula) = self.formula(at, &cell, address) {
             return Ok(CellContent::Value(CellValue::Formula(formula)));
         }
-        let v = cell.child("v").map(Element::text).unwrap_or_default();
+        let v = cell.child("v").map(TreeElement::text).unwrap_or_default();
         let is_computed = cell.child("f").is_some();
         Ok(CellContent::Value(match cell.attribute("t").as_deref() {
             _ if is_computed => return Ok(CellContent::Other(v)),
@@ -188,7 +188,7 @@ impl<'f> Book<'f> {
         at: usize,
         fits: impl Fn(Address) -> bool,
     ) -> Result<Option<Address>, EditError> {
-        let cells = sheet::data(self.root(at)?).elements().flat_map(Element::elements);
+        let cells = sheet::data(self.root(at)?).elements().flat_map(TreeElement::elements);
         let cells = cells.filter(|cell| sheet::has_content(cell));
         let mut cells = cells.filter_map(|cell| Address::parse(&cell.attribute("r")?));
         Ok(cells.find(|address| fits(*address)))
@@ -201,8 +201,8 @@ impl<'f> Book<'f> {
         let number = (1..=limits::ENTRIES).find(is_free).expect("a package has few parts");
         let part = format!("xl/worksheets/sheet{number}.xml");
         let declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
-        let root =
-            Element::new("worksheet", &[("xmlns", MAIN)]).with(Element::new("sheetData", &[]));
+        let root = TreeElement::new("worksheet", &[("xmlns", MAIN)])
+            .with(TreeElement::new("sheetData", &[]));
         let mut nodes = vec![Node::Raw(declaration.into()), Node::Element(root)];
         sheet::ordered(tree::root(&part, &mut nodes)?)?;
         self.parts.put(&part, &nodes)?;
@@ -214,7 +214,7 @@ impl<'f> Book<'f> {
             let kind = format!("{OFFICE}/worksheet");
             let name = links.named("Relationship");
             let row = [("Id", id.as_str()), ("Type", &kind), ("Target", &target)];
-            links.push(Element::new(&name, &row));
+            links.push(TreeElement::new(&name, &row));
             Ok(id)
         })?;
         self.parts.edit(BOOK, |root| {
@@ -225,13 +225,13 @@ impl<'f> Book<'f> {
             let number = (ids.max().unwrap_or(0) + 1).to_string();
             let row = [("name", name), ("sheetId", &number), ("xmlns:r", OFFICE), ("r:id", &id)];
             let tag = sheets.named("sheet");
-            sheets.push(Element::new(&tag, &row));
+            sheets.push(TreeElement::new(&tag, &row));
             Ok(())
         })?;
         let path = format!("/{part}");
         self.parts.edit(TYPES, |types| {
             let tag = types.named("Override");
-            types.push(Element::new(&tag, &[("PartName", &path), ("ContentType", SHEET_TYPE)]));
+            types.push(TreeElement::new(&tag, &[("PartName", &path), ("ContentType", SHEET_TYPE)]));
             Ok(())
         })?;
         self.sheets.push((name.to_owned(), part.clone()));
@@ -300,7 +300,7 @@ impl<'f> Book<'f> {
         }
         self.parts.remove(CHAIN);
         let without = |attribute: &'static str| {
-            move |root: &mut Element| {
+            move |root: &mut TreeElement| {
                 root.children.retain(|child| {
                     let target = child.as_element().and_then(|row| row.attribute(attribute));
                     target.is_none_or(|target| !target.ends_with("calcChain.xml"))
@@ -324,11 +324,11 @@ impl<'f> Book<'f> {
 }
 
 /// Asks the program that opens the workbook to compute it.
-fn recompute(root: &mut Element) {
+fn recompute(root: &mut TreeElement) {
     if root.child("calcPr").is_none() {
         let before = ["sheets", "functionGroups", "externalReferences", "definedNames"];
         let last = root.children.iter().rposition(|child| before.iter().any(|name| child.is(name)));
-        let calc = Element::new(&root.named("calcPr"), &[]);
+        let calc = TreeElement::new(&root.named("calcPr"), &[]);
         root.insert(last.map_or(root.children.len(), |last| last + 1), calc);
     }
     if let Some(calc) = root.child_mut("calcPr") {
@@ -337,12 +337,12 @@ fn recompute(root: &mut Element) {
 }
 
 /// The text of a rich text, without phonetic hints.
-fn rich_text(element: &Element) -> String {
+fn rich_text(element: &TreeElement) -> String {
     element
         .elements()
         .map(|child| match child.local() {
             "t" => child.text(),
-            "r" => child.child("t").map(Element::text).unwrap_or_default(),
+            "r" => child.child("t").map(TreeElement::text).unwrap_or_default(),
             _ => String::new(),
         })
         .collect()
@@ -365,15 +365,15 @@ fn dates(parts: &mut PackageParts) -> Result<Vec<bool>, EditError> {
     }
     let mut nodes = parts.tree(STYLES)?;
     let root = tree::root(STYLES, &mut nodes)?;
-    let formats = root.child("numFmts").into_iter().flat_map(Element::elements);
+    let formats = root.child("numFmts").into_iter().flat_map(TreeElement::elements);
     let own: BTreeMap<u32, bool> = formats
         .filter_map(|format| {
             let code = format.attribute("formatCode")?;
             Some((format.number("numFmtId")?, is_date(&code)))
         })
         .collect();
-    let cells = root.child("cellXfs").into_iter().flat_map(Element::elements);
-    let is_one = |format: &Element| {
+    let cells = root.child("cellXfs").into_iter().flat_map(TreeElement::elements);
+    let is_one = |format: &TreeElement| {
         let id = format.number("numFmtId").unwrap_or(0);
         own.get(&id).copied().unwrap_or(matches!(id, 14..=17 | 22))
     };

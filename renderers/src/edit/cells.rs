@@ -3,7 +3,7 @@
 use chrono::{NaiveDate, NaiveDateTime};
 use serde_json::Value;
 
-use super::{EditError, invalid, tree::Element};
+use super::{EditError, invalid, tree::TreeElement};
 
 /// The last row and column of a sheet, counted from 1.
 pub const LAST_ROW: u32 = 1_048_576;
@@ -153,12 +153,13 @@ impl CellValue {
     }
 
     /// Puts the value into a cell, which keeps its format.
-    pub fn put(&self, cell: &mut Element) {
+    pub fn put(&self, cell: &mut TreeElement) {
         for attribute in ["t", "cm", "vm"] {
             cell.unset(attribute);
         }
         cell.children.clear();
-        let leaf = |name: &str, text: &str| Element::new(&cell.named(name), &[]).with_text(text);
+        let leaf =
+            |name: &str, text: &str| TreeElement::new(&cell.named(name), &[]).with_text(text);
         let child = match self {
             Self::Empty => return,
             Self::Number(number) => leaf("v", number),
@@ -167,7 +168,7 @@ impl CellValue {
             Self::Text(text) => {
                 let mut t = leaf("t", text);
                 t.set("xml:space", "preserve");
-                Element::new(&cell.named("is"), &[]).with(t)
+                TreeElement::new(&cell.named("is"), &[]).with(t)
             }
         };
         match self {

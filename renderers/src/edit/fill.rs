@@ -11,7 +11,7 @@ use super::{
     invalid,
     parts::PackageParts,
     text::{self, Replacement},
-    tree::{Element, Node},
+    tree::{Node, TreeElement},
 };
 use crate::read::limits;
 
@@ -190,7 +190,11 @@ impl Fill {
         Ok(())
     }
 
-    fn element(&mut self, element: &mut Element, scope: &mut Scope<'_>) -> Result<(), EditError> {
+    fn element(
+        &mut self,
+        element: &mut TreeElement,
+        scope: &mut Scope<'_>,
+    ) -> Result<(), EditError> {
         if text::is_paragraph(element) {
             self.paragraph(element, scope)?;
         }
@@ -199,7 +203,7 @@ impl Fill {
         // These must not be empty.
         let is_empty = |local: &str| !element.children.iter().any(|child| child.is(local));
         if had && is_empty("p") {
-            let paragraph = Element::new(&element.named("p"), &[]);
+            let paragraph = TreeElement::new(&element.named("p"), &[]);
             element.push(paragraph);
         }
         element.children.retain(|child| {
@@ -209,7 +213,7 @@ impl Fill {
         Ok(())
     }
 
-    fn paragraph(&mut self, p: &mut Element, scope: &mut Scope<'_>) -> Result<(), EditError> {
+    fn paragraph(&mut self, p: &mut TreeElement, scope: &mut Scope<'_>) -> Result<(), EditError> {
         let before = text::of(p);
         let mut replacements = Vec::new();
         for Field { range, kind, name } in fields::fields(&before) {
@@ -338,14 +342,14 @@ fn without_mark(block: &mut Vec<Node>, kind: FieldKind, name: &str) {
     }
 }
 
-fn has_picture(element: &Element) -> bool {
+fn has_picture(element: &TreeElement) -> bool {
     let mut has = false;
     element.each(&mut |inner| has |= matches!(inner.local(), "drawing" | "pict" | "blip"));
     has
 }
 
 /// Removes the ids and bookmarks that must be unique in a document.
-fn as_copy(element: &mut Element) {
+fn as_copy(element: &mut TreeElement) {
     element.each_mut(&mut |inner| {
         for id in ["w14:paraId", "w14:textId"] {
             inner.unset(id);

@@ -7,7 +7,7 @@ use super::{
     EditError,
     cells::{Address, CellArea},
     formulas, invalid, sheet,
-    tree::Element,
+    tree::TreeElement,
 };
 
 /// The groups of a sheet.
@@ -26,11 +26,11 @@ struct SharedFormula {
 }
 
 impl Groups {
-    pub fn of(root: &Element) -> Self {
-        let merged = root.child("mergeCells").into_iter().flat_map(Element::elements);
+    pub fn of(root: &TreeElement) -> Self {
+        let merged = root.child("mergeCells").into_iter().flat_map(TreeElement::elements);
         let merged = merged.filter_map(|area| CellArea::parse(&area.attribute("ref")?));
         let mut groups = Self { merged: merged.collect(), ..Self::default() };
-        for cell in sheet::data(root).elements().flat_map(Element::elements) {
+        for cell in sheet::data(root).elements().flat_map(TreeElement::elements) {
             if let Some(f) = cell.child("f") {
                 groups.add(cell, f);
             }
@@ -38,7 +38,7 @@ impl Groups {
         groups
     }
 
-    fn add(&mut self, cell: &Element, f: &Element) {
+    fn add(&mut self, cell: &TreeElement, f: &TreeElement) {
         match f.attribute("t").as_deref() {
             Some("array" | "dataTable") => {
                 let area = f.attribute("ref").and_then(|area| CellArea::parse(&area));
@@ -69,7 +69,7 @@ impl Groups {
     }
 
     /// The formula of a cell at a place: its own, or that of the group that shares one.
-    pub fn formula(&self, cell: &Element, at: Address) -> Option<String> {
+    pub fn formula(&self, cell: &TreeElement, at: Address) -> Option<String> {
         let f = cell.child("f")?;
         let text = f.text();
         if !text.is_empty() || f.attribute("t").as_deref() != Some("shared") {

@@ -10,7 +10,7 @@ use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 use super::{
     EditError,
-    tree::{self, Element, Node},
+    tree::{self, Node, TreeElement},
 };
 use crate::read::{archive::Archive, limits};
 
@@ -90,7 +90,7 @@ impl<'f> PackageParts<'f> {
     pub fn edit<T>(
         &mut self,
         name: &str,
-        change: impl FnOnce(&mut Element) -> Result<T, EditError>,
+        change: impl FnOnce(&mut TreeElement) -> Result<T, EditError>,
     ) -> Result<T, EditError> {
         let mut nodes = self.tree(name)?;
         let result = change(tree::root(name, &mut nodes)?)?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     text,
-    tree::{Element, Node},
+    tree::{Node, TreeElement},
 };
 
 /// Who makes tracked changes, and when.
@@ -29,22 +29,22 @@ impl RevisionMarks {
         Self { author: author.clone(), next: last + 1 }
     }
 
-    fn mark(&mut self, name: &str) -> Element {
+    fn mark(&mut self, name: &str) -> TreeElement {
         let id = self.next.to_string();
         self.next += 1;
-        Element::new(
+        TreeElement::new(
             name,
             &[("w:id", &id), ("w:author", &self.author.name), ("w:date", &self.author.date)],
         )
     }
 
-    fn around(&mut self, name: &str, run: Element) -> Node {
+    fn around(&mut self, name: &str, run: TreeElement) -> Node {
         Node::Element(self.mark(name).with(run))
     }
 }
 
 /// The highest number of a mark in a part.
-pub fn last_mark(root: &Element) -> u32 {
+pub fn last_mark(root: &TreeElement) -> u32 {
     let mut last = 0;
     root.each(&mut |inner| {
         if matches!(
@@ -59,7 +59,7 @@ pub fn last_mark(root: &Element) -> u32 {
 
 /// Replaces ranges of a paragraph's text, which are in order, by the same new text.
 pub fn replace(
-    paragraph: &mut Element,
+    paragraph: &mut TreeElement,
     ranges: &[Range<usize>],
     new: &str,
     marks: &mut RevisionMarks,
@@ -71,8 +71,8 @@ pub fn replace(
 
 /// Inserts a text at the end of a paragraph.
 pub fn append(
-    paragraph: &mut Element,
-    look: Option<Element>,
+    paragraph: &mut TreeElement,
+    look: Option<TreeElement>,
     new: &str,
     marks: &mut RevisionMarks,
 ) {
@@ -84,7 +84,7 @@ pub fn append(
 }
 
 /// Each run gets a single text, tab or break, so that it can be marked alone.
-fn split_runs(container: &mut Element) {
+fn split_runs(container: &mut TreeElement) {
     let mut children = Vec::new();
     for mut node in std::mem::take(&mut container.children) {
         let Some(child) = node.as_element_mut() else {
@@ -123,11 +123,11 @@ struct Walk<'w> {
     new: &'w str,
     marks: &'w mut RevisionMarks,
     /// The format of the first character that is being replaced.
-    look: Option<Element>,
+    look: Option<TreeElement>,
 }
 
 impl Walk<'_> {
-    fn container(&mut self, container: &mut Element) {
+    fn container(&mut self, container: &mut TreeElement) {
         let mut children = Vec::new();
         for mut node in std::mem::take(&mut container.children) {
             let Some(child) = node.as_element_mut() else {
@@ -146,7 +146,7 @@ impl Walk<'_> {
         container.children = children;
     }
 
-    fn run(&mut self, run: &Element, children: &mut Vec<Node>) {
+    fn run(&mut self, run: &TreeElement, children: &mut Vec<Node>) {
         let mut holder = run.clone();
         holder.name = "w:p".into();
         let whole = text::of(&holder);
@@ -183,21 +183,21 @@ impl Walk<'_> {
     }
 }
 
-fn keep(run: &Element, text: &str, children: &mut Vec<Node>) {
+fn keep(run: &TreeElement, text: &str, children: &mut Vec<Node>) {
     if !text.is_empty() {
         children.push(Node::Element(part(run, text)));
     }
 }
 
 /// The run with a part of its text.
-fn part(run: &Element, text: &str) -> Element {
+fn part(run: &TreeElement, text: &str) -> TreeElement {
     text::run(run, run.child("rPr").cloned(), text)
 }
 
 /// The run as deleted text.
-fn deleted(mut run: Element) -> Element {
+fn deleted(mut run: TreeElement) -> TreeElement {
     for child in run.elements_mut().filter(|child| child.local() == "t") {
-        let mut text = Element::new("w:delText", &[("xml:space", "preserve")]);
+        let mut text = TreeElement::new("w:delText", &[("xml:space", "preserve")]);
         text.set_text(&child.text());
         *child = text;
     }
@@ -205,16 +205,16 @@ fn deleted(mut run: Element) -> Element {
 }
 
 /// Marks all runs below an element as deleted.
-pub fn delete_runs(container: &mut Element, marks: &mut RevisionMarks) {
+pub fn delete_runs(container: &mut TreeElement, marks: &mut RevisionMarks) {
     mark_runs(container, "w:del", marks);
 }
 
 /// Marks all runs below an element as inserted.
-pub fn insert_runs(container: &mut Element, marks: &mut RevisionMarks) {
+pub fn insert_runs(container: &mut TreeElement, marks: &mut RevisionMarks) {
     mark_runs(container, "w:ins", marks);
 }
 
-fn mark_runs(container: &mut Element, mark: &str, marks: &mut RevisionMarks) {
+fn mark_runs(container: &mut TreeElement, mark: &str, marks: &mut RevisionMarks) {
     for node in &mut container.children {
         let Some(child) = node.as_element_mut() else { continue };
         match child.local() {
@@ -230,14 +230,14 @@ fn mark_runs(container: &mut Element, mark: &str, marks: &mut RevisionMarks) {
 }
 
 /// Marks a paragraph itself, so that it disappears or appears with its text.
-pub fn mark_paragraph(paragraph: &mut Element, name: &str, marks: &mut RevisionMarks) {
+pub fn mark_paragraph(paragraph: &mut TreeElement, name: &str, marks: &mut RevisionMarks) {
     let mark = marks.mark(name);
     let properties = paragraph.first("pPr");
     if properties.child("rPr").is_none() {
         let late = |child: &Node| child.is("sectPr") || child.is("pPrChange");
         let at = properties.children.iter().position(late);
         let at = at.unwrap_or(properties.children.len());
-        properties.insert(at, Element::new("w:rPr", &[]));
+        properties.insert(at, TreeElement::new("w:rPr", &[]));
     }
     let look = properties.child_mut("rPr").expect("it was added if it was missing");
     look.remove("ins");
@@ -246,11 +246,11 @@ pub fn mark_paragraph(paragraph: &mut Element, name: &str, marks: &mut RevisionM
 }
 
 /// Marks a table row.
-pub fn mark_row(row: &mut Element, name: &str, marks: &mut RevisionMarks) {
+pub fn mark_row(row: &mut TreeElement, name: &str, marks: &mut RevisionMarks) {
     let mark = marks.mark(name);
     if row.child("trPr").is_none() {
         let at = row.children.iter().position(|child| child.is("tc")).unwrap_or(0);
-        row.insert(at, Element::new("w:trPr", &[]));
+        row.insert(at, TreeElement::new("w:trPr", &[]));
     }
     let properties = row.child_mut("trPr").expect("it was added if it was missing");
     let at = properties.children.iter().position(|child| child.is("trPrChange"));

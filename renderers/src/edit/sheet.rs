@@ -5,11 +5,11 @@ use super::{
     cells::{Address, CellArea, CellValue},
     groups::{self, Groups},
     invalid,
-    tree::{Element, Node},
+    tree::{Node, TreeElement},
 };
 
 /// The data of a sheet: rows in order, each with its number; cells in order, each with its address.
-pub fn ordered(root: &mut Element) -> Result<(), EditError> {
+pub fn ordered(root: &mut TreeElement) -> Result<(), EditError> {
     let Some(data) = root.child_mut("sheetData") else {
         return invalid("The sheet has no cells that can be edited.");
     };
@@ -38,11 +38,11 @@ pub fn ordered(root: &mut Element) -> Result<(), EditError> {
     Ok(())
 }
 
-pub fn data(root: &Element) -> &Element {
+pub fn data(root: &TreeElement) -> &TreeElement {
     root.child("sheetData").expect("it was checked when the sheet was opened")
 }
 
-fn data_mut(root: &mut Element) -> &mut Element {
+fn data_mut(root: &mut TreeElement) -> &mut TreeElement {
     root.child_mut("sheetData").expect("it was checked when the sheet was opened")
 }
 
@@ -56,36 +56,36 @@ fn column_number(node: &Node) -> u32 {
     address.map_or(u32::MAX, |address| address.column)
 }
 
-pub fn row(root: &Element, number: u32) -> Option<&Element> {
+pub fn row(root: &TreeElement, number: u32) -> Option<&TreeElement> {
     let rows = &data(root).children;
     let at = rows.partition_point(|row| row_number(row) < number);
     rows.get(at).filter(|row| row_number(row) == number)?.as_element()
 }
 
-pub fn cell(root: &Element, at: Address) -> Option<&Element> {
+pub fn cell(root: &TreeElement, at: Address) -> Option<&TreeElement> {
     let cells = &row(root, at.row)?.children;
     let place = cells.partition_point(|cell| column_number(cell) < at.column);
     cells.get(place).filter(|cell| column_number(cell) == at.column)?.as_element()
 }
 
-pub fn row_mut(root: &mut Element, number: u32) -> &mut Element {
+pub fn row_mut(root: &mut TreeElement, number: u32) -> &mut TreeElement {
     let data = data_mut(root);
     let at = data.children.partition_point(|row| row_number(row) < number);
     if data.children.get(at).is_none_or(|row| row_number(row) != number) {
-        let row = Element::new(&data.named("row"), &[("r", &number.to_string())]);
+        let row = TreeElement::new(&data.named("row"), &[("r", &number.to_string())]);
         data.insert(at, row);
     }
     data.children[at].as_element_mut().expect("only elements are left in the data")
 }
 
 /// The cell, which is added with the format of its row or column if it is missing.
-pub fn cell_mut(root: &mut Element, at: Address) -> &mut Element {
+pub fn cell_mut(root: &mut TreeElement, at: Address) -> &mut TreeElement {
     let column_style = column_style(root, at.column);
     let row = row_mut(root, at.row);
     row.unset("spans");
     let place = row.children.partition_point(|cell| column_number(cell) < at.column);
     if row.children.get(place).is_none_or(|cell| column_number(cell) != at.column) {
-        let mut cell = Element::new(&row.named("c"), &[("r", &at.to_string())]);
+        let mut cell = TreeElement::new(&row.named("c"), &[("r", &at.to_string())]);
         let is_formatted = matches!(row.attribute("customFormat").as_deref(), Some("1" | "true"));
         let style = row.attribute("s").filter(|_| is_formatted).or(column_style);
         if let Some(style) = style {
@@ -96,22 +96,22 @@ pub fn cell_mut(root: &mut Element, at: Address) -> &mut Element {
     row.children[place].as_element_mut().expect("only elements are left in a row")
 }
 
-fn column_style(root: &Element, column: u32) -> Option<String> {
+fn column_style(root: &TreeElement, column: u32) -> Option<String> {
     let mut columns = root.child("cols")?.elements();
-    let covers = |col: &Element, name: &str| col.number(name).unwrap_or(0);
+    let covers = |col: &TreeElement, name: &str| col.number(name).unwrap_or(0);
     let col = columns.find(|col| (covers(col, "min")..=covers(col, "max")).contains(&column))?;
     col.attribute("style")
 }
 
 /// Whether a cell has a value or a formula.
-pub fn has_content(cell: &Element) -> bool {
+pub fn has_content(cell: &TreeElement) -> bool {
     cell.elements().any(|child| matches!(child.local(), "v" | "f" | "is"))
 }
 
 /// The area of the cells with content.
-pub fn used(root: &Element) -> Option<CellArea> {
+pub fn used(root: &TreeElement) -> Option<CellArea> {
     let mut used: Option<CellArea> = None;
-    for cell in data(root).elements().flat_map(Element::elements).filter(|c| has_content(c)) {
+    for cell in data(root).elements().flat_map(TreeElement::elements).filter(|c| has_content(c)) {
         let Some(at) = cell.attribute("r").and_then(|at| Address::parse(&at)) else { continue };
         let area = used.get_or_insert(CellArea { from: at, to: at });
         area.from.row = area.from.row.min(at.row);
@@ -124,7 +124,7 @@ pub fn used(root: &Element) -> Option<CellArea> {
 
 /// Sets a cell. Cells that others depend on in a way that would break are rejected.
 pub fn set(
-    root: &mut Element,
+    root: &mut TreeElement,
     groups: &Groups,
     at: Address,
     value: &CellValue,
@@ -144,7 +144,7 @@ pub fn set(
 }
 
 /// Removes the computed values of all formulas, which would be out of date.
-pub fn forget_results(root: &mut Element) {
+pub fn forget_results(root: &mut TreeElement) {
     let mut areas = Vec::new();
     root.each(&mut |inner| {
         if inner.local() == "f"
@@ -155,7 +155,7 @@ pub fn forget_results(root: &mut Element) {
         }
     });
     root.each_mut(&mut |inner| {
-        let is_part = |inner: &Element| {
+        let is_part = |inner: &TreeElement| {
             let at = inner.attribute("r").and_then(|at| Address::parse(&at));
             at.is_some_and(|at| areas.iter().any(|area| area.has(at)))
         };
@@ -169,7 +169,7 @@ pub fn forget_results(root: &mut Element) {
 
 /// Extends the areas that end with the row `last` to the row `to`: filters, conditional formats,
 /// validations. Updates the dimension.
-pub fn grow(root: &mut Element, last: u32, to: u32) {
+pub fn grow(root: &mut TreeElement, last: u32, to: u32) {
     let grown = |areas: &str| {
         let grow = |area: &str| match CellArea::parse(area) {
             Some(mut area) if area.to.row == last && area.from.row < last => {
@@ -200,7 +200,7 @@ pub fn grow(root: &mut Element, last: u32, to: u32) {
 }
 
 /// Widens the dimension to what is used.
-pub fn measure(root: &mut Element) {
+pub fn measure(root: &mut TreeElement) {
     let used = used(root);
     if let (Some(used), Some(dimension)) = (used, root.child_mut("dimension")) {
         dimension.set("ref", &used.to_string());

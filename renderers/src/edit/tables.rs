@@ -5,7 +5,7 @@ use super::{
     book::{BOOK, Book, relations},
     cells::{Address, CellArea, letters},
     invalid,
-    tree::{self, Element},
+    tree::{self, TreeElement},
 };
 
 /// A native table.
@@ -76,7 +76,9 @@ impl Book<'_> {
         let root = tree::root(BOOK, &mut nodes)?;
         let mut is_changed = false;
         let name = self.sheets[at].0.to_lowercase();
-        for defined in root.child_mut("definedNames").into_iter().flat_map(Element::elements_mut) {
+        for defined in
+            root.child_mut("definedNames").into_iter().flat_map(TreeElement::elements_mut)
+        {
             let is_own = defined.attribute("name").is_some_and(|name| {
                 name.starts_with("_xlnm._Filter") || name == "_xlnm.Print_Area"
             });

@@ -1,15 +1,15 @@
 //! The text of paragraphs in Word and PowerPoint, which is spread over runs, and how it is changed.
 
-use super::tree::{Element, Node, escaped};
+use super::tree::{Node, TreeElement, escaped};
 
 /// Whether an element is a paragraph.
-pub fn is_paragraph(element: &Element) -> bool {
+pub fn is_paragraph(element: &TreeElement) -> bool {
     element.local() == "p"
 }
 
 /// The texts of a paragraph in order. Breaks and tabs are pieces that are not changed. Paragraphs
 /// inside, such as those of text boxes, are not part of it.
-fn collect(element: &Element, pieces: &mut Vec<String>) {
+fn collect(element: &TreeElement, pieces: &mut Vec<String>) {
     for child in element.elements() {
         match child.local() {
             "t" => pieces.push(child.text()),
@@ -24,14 +24,14 @@ fn collect(element: &Element, pieces: &mut Vec<String>) {
 }
 
 /// The visible text of a paragraph.
-pub fn of(paragraph: &Element) -> String {
+pub fn of(paragraph: &TreeElement) -> String {
     let mut pieces = Vec::new();
     collect(paragraph, &mut pieces);
     pieces.concat()
 }
 
 /// The text of all paragraphs in an element, itself included, in lines.
-pub fn below(element: &Element) -> String {
+pub fn below(element: &TreeElement) -> String {
     let mut lines = Vec::new();
     element.each(&mut |inner| {
         if is_paragraph(inner) {
@@ -42,7 +42,7 @@ pub fn below(element: &Element) -> String {
 }
 
 /// Sets the pieces in the order in which [`collect`] found them.
-fn put(element: &mut Element, pieces: &mut std::vec::IntoIter<String>) {
+fn put(element: &mut TreeElement, pieces: &mut std::vec::IntoIter<String>) {
     let holds_tabs = element.local().ends_with("Pr") || element.local() == "tabs";
     for child in element.elements_mut() {
         match child.local() {
@@ -61,7 +61,7 @@ fn put(element: &mut Element, pieces: &mut std::vec::IntoIter<String>) {
 }
 
 /// Sets a `t` element. Word drops spaces at the ends otherwise.
-fn set(t: &mut Element, text: &str) {
+fn set(t: &mut TreeElement, text: &str) {
     t.set_text(text);
     if t.name.starts_with("w:") && text.trim() != text {
         t.set("xml:space", "preserve");
@@ -78,7 +78,7 @@ pub struct Replacement {
 
 /// Replaces ranges of a paragraph's text, which are in order and do not overlap. A new text has the
 /// format of the first character that it replaces.
-pub fn replace(paragraph: &mut Element, replacements: &[Replacement]) {
+pub fn replace(paragraph: &mut TreeElement, replacements: &[Replacement]) {
     let mut pieces = Vec::new();
     collect(paragraph, &mut pieces);
     for Replacement { range, text } in replacements.iter().rev() {
@@ -100,12 +100,12 @@ pub fn replace(paragraph: &mut Element, replacements: &[Replacement]) {
 }
 
 /// Line ends in texts become breaks.
-fn break_lines(element: &mut Element) {
+fn break_lines(element: &mut TreeElement) {
     let is_word = element.name.starts_with("w:");
     let wanted = if is_word { "t" } else { "r" };
-    let text = |child: &Element| match child.local() {
+    let text = |child: &TreeElement| match child.local() {
         "t" => child.text(),
-        "r" if !is_word => child.child("t").map(Element::text).unwrap_or_default(),
+        "r" if !is_word => child.child("t").map(TreeElement::text).unwrap_or_default(),
         _ => String::new(),
     };
     let mut children = Vec::new();
@@ -125,7 +125,7 @@ fn break_lines(element: &mut Element) {
         for (at, line) in whole.split('\n').enumerate() {
             if at > 0 {
                 let name = child.named("br");
-                children.push(Node::Element(Element::new(&name, &[])));
+                children.push(Node::Element(TreeElement::new(&name, &[])));
             }
             let mut piece = child.clone();
             let t = if is_word { Some(&mut piece) } else { piece.child_mut("t") };
@@ -139,7 +139,7 @@ fn break_lines(element: &mut Element) {
 }
 
 /// Sets the whole text of a paragraph, in the format of its first run.
-pub fn rewrite(paragraph: &mut Element, text: &str) {
+pub fn rewrite(paragraph: &mut TreeElement, text: &str) {
     let whole = of(paragraph);
     if !whole.is_empty() && !whole.contains(['\n', '\t']) {
         let range = 0..whole.len();
@@ -160,19 +160,19 @@ pub fn rewrite(paragraph: &mut Element, text: &str) {
 }
 
 /// A run with this format.
-pub fn run(paragraph: &Element, look: Option<Element>, text: &str) -> Element {
-    let mut run = Element::new(&paragraph.named("r"), &[]);
+pub fn run(paragraph: &TreeElement, look: Option<TreeElement>, text: &str) -> TreeElement {
+    let mut run = TreeElement::new(&paragraph.named("r"), &[]);
     if let Some(look) = look {
         run.push(look);
     }
-    let mut t = Element::new(&paragraph.named("t"), &[]);
+    let mut t = TreeElement::new(&paragraph.named("t"), &[]);
     set(&mut t, text);
     run.push(t);
     run
 }
 
 /// Puts a text in place of all paragraphs of a cell or a similar container but the first.
-pub fn rewrite_all(container: &mut Element, text: &str) {
+pub fn rewrite_all(container: &mut TreeElement, text: &str) {
     let mut is_first = true;
     container.children.retain(|child| {
         let keep = !child.is("p") || std::mem::take(&mut is_first);

@@ -10,14 +10,14 @@ use crate::read::limits;
 /// A part of an XML text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    Element(Element),
+    Element(TreeElement),
     /// Escaped text, a comment, a declaration and the like, as in the source.
     Raw(String),
 }
 
 /// An element with its tags as in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Element {
+pub struct TreeElement {
     /// With its prefix.
     pub name: String,
     start: String,
@@ -30,7 +30,7 @@ pub fn parse(part: &str, xml: &[u8]) -> Result<Vec<Node>, EditError> {
     let damaged = |why: &str| EditError::Invalid(format!("{part} is damaged: {why}."));
     let xml = std::str::from_utf8(xml).map_err(|_| damaged("it is not UTF-8"))?;
     let mut reader = Reader::from_str(xml);
-    let mut open: Vec<Element> = Vec::new();
+    let mut open: Vec<TreeElement> = Vec::new();
     let mut top = Vec::new();
     let mut from = 0;
     loop {
@@ -41,10 +41,10 @@ pub fn parse(part: &str, xml: &[u8]) -> Result<Vec<Node>, EditError> {
         match event {
             Event::Start(start) => {
                 limits::depth(open.len())?;
-                open.push(Element::from_source(start.name().as_ref(), source));
+                open.push(TreeElement::from_source(start.name().as_ref(), source));
             }
             Event::Empty(start) => {
-                let element = Element::from_source(start.name().as_ref(), source);
+                let element = TreeElement::from_source(start.name().as_ref(), source);
                 add(&mut open, &mut top, Node::Element(element));
             }
             Event::End(_) => {
@@ -60,7 +60,7 @@ pub fn parse(part: &str, xml: &[u8]) -> Result<Vec<Node>, EditError> {
     }
 }
 
-fn add(open: &mut [Element], top: &mut Vec<Node>, node: Node) {
+fn add(open: &mut [TreeElement], top: &mut Vec<Node>, node: Node) {
     open.last_mut().map_or(top, |parent| &mut parent.children).push(node);
 }
 
@@ -74,7 +74,7 @@ pub fn write(nodes: &[Node]) -> String {
 }
 
 /// The root element.
-pub fn root<'t>(part: &str, nodes: &'t mut [Node]) -> Result<&'t mut Element, EditError> {
+pub fn root<'t>(part: &str, nodes: &'t mut [Node]) -> Result<&'t mut TreeElement, EditError> {
     let root = nodes.iter_mut().find_map(Node::as_element_mut);
     root.ok_or_else(|| EditError::Invalid(format!("{part} is damaged: it is empty.")))
 }
@@ -93,14 +93,14 @@ impl Node {
         }
     }
 
-    pub fn as_element(&self) -> Option<&Element> {
+    pub fn as_element(&self) -> Option<&TreeElement> {
         match self {
             Self::Element(element) => Some(element),
             Self::Raw(_) => None,
         }
     }
 
-    pub fn as_element_mut(&mut self) -> Option<&mut Element> {
+    pub fn as_element_mut(&mut self) -> Option<&mut TreeElement> {
         match self {
             Self::Element(element) => Some(element),
             Self::Raw(_) => None,
@@ -113,7 +113,7 @@ impl Node {
     }
 }
 
-impl Element {
+impl TreeElement {
     fn from_source(name: &[u8], source: &str) -> Self {
         let name = String::from_utf8_lossy(name).into_owned();
         Self { name, start: source.to_owned(), children: Vec::new(), end: String::new() }
@@ -130,7 +130,7 @@ impl Element {
     }
 
     #[must_use]
-    pub fn with(mut self, child: Element) -> Self {
+    pub fn with(mut self, child: TreeElement) -> Self {
         self.push(child);
         self
     }
@@ -141,11 +141,11 @@ impl Element {
         self
     }
 
-    pub fn push(&mut self, child: Element) {
+    pub fn push(&mut self, child: TreeElement) {
         self.insert(self.children.len(), child);
     }
 
-    pub fn insert(&mut self, at: usize, child: Element) {
+    pub fn insert(&mut self, at: usize, child: TreeElement) {
         self.open();
         self.children.insert(at, Node::Element(child));
     }
@@ -308,7 +308,7 @@ mod tests {
         root.set("x", "3\"");
         root.set("z", "4");
         root.unset("y");
-        root.push(Element::new("c", &[]).with_text("<"));
+        root.push(TreeElement::new("c", &[]).with_text("<"));
         assert_eq!(write(&nodes), "<a:b z=\"4\"  x='3&quot;'><c>&lt;</c></a:b>");
     }
 

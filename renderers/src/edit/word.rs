@@ -8,7 +8,7 @@ use super::{
     parts::PackageParts,
     revisions::{self, RevisionMarks},
     text::{self, Replacement},
-    tree::{self, Element, Node},
+    tree::{self, Node, TreeElement},
     word_tables::{cell, nth_table},
 };
 use crate::read::limits;
@@ -143,7 +143,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    fn change(&mut self, root: &mut Element, change: &WordChange) -> Result<(), EditError> {
+    fn change(&mut self, root: &mut TreeElement, change: &WordChange) -> Result<(), EditError> {
         match change {
             WordChange::ReplaceText { .. } => Ok(()),
             WordChange::InsertParagraph { after, text } => self.insert_paragraph(root, after, text),
@@ -164,7 +164,12 @@ impl Word {
         }
     }
 
-    fn replace(&mut self, root: &mut Element, old: &str, new: &str) -> Result<usize, EditError> {
+    fn replace(
+        &mut self,
+        root: &mut TreeElement,
+        old: &str,
+        new: &str,
+    ) -> Result<usize, EditError> {
         if old.is_empty() || old == new || old.contains(['\n', '\t']) {
             return invalid(
                 "The old text must be within a paragraph, not empty, and differ from the new one.",
@@ -197,7 +202,7 @@ impl Word {
 
     fn insert_paragraph(
         &mut self,
-        root: &mut Element,
+        root: &mut TreeElement,
         after: &str,
         new: &str,
     ) -> Result<(), EditError> {
@@ -232,7 +237,11 @@ impl Word {
         Ok(())
     }
 
-    fn remove_paragraph(&mut self, root: &mut Element, containing: &str) -> Result<(), EditError> {
+    fn remove_paragraph(
+        &mut self,
+        root: &mut TreeElement,
+        containing: &str,
+    ) -> Result<(), EditError> {
         let before = unique(root, containing)?;
         let mut result = Ok(());
         let marks = &mut self.marks;
@@ -259,7 +268,7 @@ impl Word {
 }
 
 /// The text of the only paragraph that contains this text.
-fn unique(root: &Element, wanted: &str) -> Result<String, EditError> {
+fn unique(root: &TreeElement, wanted: &str) -> Result<String, EditError> {
     let mut found = Vec::new();
     root.each(&mut |inner| {
         if text::is_paragraph(inner) && text::of(inner).contains(wanted) {
@@ -277,7 +286,7 @@ fn unique(root: &Element, wanted: &str) -> Result<String, EditError> {
 
 /// Calls `act` with the siblings and the place of the paragraph that contains this text.
 fn at_paragraph(
-    element: &mut Element,
+    element: &mut TreeElement,
     wanted: &str,
     act: &mut impl FnMut(&mut Vec<Node>, usize),
 ) -> bool {

@@ -2,12 +2,12 @@
 
 use super::{
     Change, EditError, invalid, revisions, text,
-    tree::{Element, Node},
+    tree::{Node, TreeElement},
     word::Word,
 };
 
 impl Word {
-    pub fn set_cell(&mut self, cell: &mut Element, place: &str, new: &str) {
+    pub fn set_cell(&mut self, cell: &mut TreeElement, place: &str, new: &str) {
         let before = text::below(cell);
         match &mut self.marks {
             Some(marks) => {
@@ -29,7 +29,7 @@ impl Word {
 
     pub fn add_row(
         &mut self,
-        table: &mut Element,
+        table: &mut TreeElement,
         after: Option<usize>,
         cells: &[String],
         place: &str,
@@ -73,7 +73,7 @@ impl Word {
 
     pub fn remove_row(
         &mut self,
-        table: &mut Element,
+        table: &mut TreeElement,
         row: usize,
         place: &str,
     ) -> Result<(), EditError> {
@@ -99,14 +99,17 @@ impl Word {
 }
 
 /// The places of the children with this name.
-fn places(element: &Element, local: &str) -> Vec<usize> {
+fn places(element: &TreeElement, local: &str) -> Vec<usize> {
     let children = element.children.iter().enumerate();
     children.filter(|(_, child)| child.is(local)).map(|(at, _)| at).collect()
 }
 
 /// The table with this number, without those inside others.
-pub(super) fn nth_table(root: &mut Element, number: usize) -> Result<&mut Element, EditError> {
-    fn find<'e>(element: &'e mut Element, left: &mut usize) -> Option<&'e mut Element> {
+pub(super) fn nth_table(
+    root: &mut TreeElement,
+    number: usize,
+) -> Result<&mut TreeElement, EditError> {
+    fn find<'e>(element: &'e mut TreeElement, left: &mut usize) -> Option<&'e mut TreeElement> {
         for child in element.elements_mut() {
             if child.local() != "tbl" {
                 if let Some(found) = find(child, left) {
@@ -130,7 +133,7 @@ pub(super) fn nth_table(root: &mut Element, number: usize) -> Result<&mut Elemen
     })
 }
 
-fn count_tables(element: &Element, count: &mut usize) {
+fn count_tables(element: &TreeElement, count: &mut usize) {
     for child in element.elements() {
         if child.local() == "tbl" {
             *count += 1;
@@ -141,11 +144,11 @@ fn count_tables(element: &Element, count: &mut usize) {
 }
 
 pub(super) fn cell(
-    root: &mut Element,
+    root: &mut TreeElement,
     table: usize,
     row: usize,
     column: usize,
-) -> Result<&mut Element, EditError> {
+) -> Result<&mut TreeElement, EditError> {
     let found = nth_table(root, table)?;
     let rows = places(found, "tr");
     let missing = |what: &str, count: usize| {

@@ -13,7 +13,7 @@ use super::{
     parts::PackageParts,
     sheet,
     tables::NativeTable,
-    tree::Element,
+    tree::TreeElement,
 };
 use crate::read::limits;
 
@@ -278,7 +278,7 @@ fn put(book: &mut Book, to: &Target, at: Address, given: &Value) -> Result<Strin
     Ok(value.shown())
 }
 
-fn keep_height(root: &mut Element, from: u32, to: u32) {
+fn keep_height(root: &mut TreeElement, from: u32, to: u32) {
     let height = sheet::row(root, from).and_then(|row| {
         let is_set = row.attribute("customHeight")?;
         Some((row.attribute("ht")?, is_set))

@@ -47,7 +47,7 @@ pub fn to_markdown(html: &str) -> Result<String, ReadError> {
 
 /// An element of a page, with its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HtmlElement {
+pub struct Element {
     /// The name of the tag, in lower case.
     pub name: String,
     /// The classes.
@@ -61,15 +61,12 @@ pub struct HtmlElement {
 }
 
 /// The elements with one of these ids or classes.
-pub fn marked(html: &str, marks: &[String]) -> Result<Vec<HtmlElement>, ReadError> {
+pub fn marked(html: &str, marks: &[String]) -> Result<Vec<Element>, ReadError> {
     elements(html, |it| marks.contains(&it.id) || it.classes.iter().any(|own| marks.contains(own)))
 }
 
 /// The elements for which `wanted` holds, in document order; of nested matches, the outermost.
-pub fn elements(
-    html: &str,
-    wanted: impl Fn(&HtmlElement) -> bool,
-) -> Result<Vec<HtmlElement>, ReadError> {
+pub fn elements(html: &str, wanted: impl Fn(&Element) -> bool) -> Result<Vec<Element>, ReadError> {
     // Keeps the root alive, which owns the children.
     let tree = tree(html)?;
     let (mut found, mut todo) = (Vec::new(), vec![tree.clone()]);
@@ -85,9 +82,9 @@ pub fn elements(
     Ok(found)
 }
 
-fn element(node: &Node) -> Option<HtmlElement> {
+fn element(node: &Node) -> Option<Element> {
     let NodeData::Element { name, attrs, .. } = &node.data else { return None };
-    let mut element = HtmlElement { name: name.local.to_string(), ..HtmlElement::default() };
+    let mut element = Element { name: name.local.to_string(), ..Element::default() };
     for attribute in attrs.borrow().iter() {
         let value = attribute.value.to_string();
         match &*attribute.name.local {

@@ -1,7 +1,7 @@
 //! The colours of a master's text and background.
 
 use crate::color::Color;
-use crate::edit::tree::Element;
+use crate::edit::tree::TreeElement;
 
 /// The colours of a master.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub struct MasterColors {
 }
 
 /// Reads the colours of a master, by its map of colours and its theme.
-pub fn read(master: &Element, theme: Option<&Element>) -> MasterColors {
+pub fn read(master: &TreeElement, theme: Option<&TreeElement>) -> MasterColors {
     let map = master.child("clrMap");
     let mapped = |role: &str| map.and_then(|map| map.attribute(role)).unwrap_or(role.to_owned());
     let named = |role: &str| theme.and_then(|theme| of_theme(theme, &mapped(role)));
@@ -30,7 +30,7 @@ pub fn read(master: &Element, theme: Option<&Element>) -> MasterColors {
 }
 
 /// A colour of a theme.
-fn of_theme(theme: &Element, name: &str) -> Option<Color> {
+fn of_theme(theme: &TreeElement, name: &str) -> Option<Color> {
     let color = theme.child("themeElements")?.child("clrScheme")?.child(name)?;
     let color = color.elements().next()?;
     let value = color.attribute("lastClr").or_else(|| color.attribute("val"))?;

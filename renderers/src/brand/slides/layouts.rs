@@ -2,26 +2,26 @@
 
 use super::EMU;
 use crate::document::{LayoutHolder, SlideLayout};
-use crate::edit::tree::Element;
+use crate::edit::tree::TreeElement;
 
 /// The placeholders of a layout. `master` is the root of its master.
-pub fn read(layout: &Element, master: &Element, number: usize) -> SlideLayout {
+pub fn read(layout: &TreeElement, master: &TreeElement, number: usize) -> SlideLayout {
     let kind = layout.attribute("type").unwrap_or_default();
     let holders = shapes(layout).filter_map(|shape| holder(shape, master)).collect();
     SlideLayout { number, kind, holders }
 }
 
 /// The shapes of a slide, without those in groups.
-fn shapes(root: &Element) -> impl Iterator<Item = &Element> {
+fn shapes(root: &TreeElement) -> impl Iterator<Item = &TreeElement> {
     let tree = root.child("cSld").and_then(|slide| slide.child("spTree"));
-    tree.into_iter().flat_map(Element::elements).filter(|shape| shape.local() == "sp")
+    tree.into_iter().flat_map(TreeElement::elements).filter(|shape| shape.local() == "sp")
 }
 
-fn placeholder(shape: &Element) -> Option<&Element> {
+fn placeholder(shape: &TreeElement) -> Option<&TreeElement> {
     shape.child("nvSpPr")?.child("nvPr")?.child("ph")
 }
 
-fn holder(shape: &Element, master: &Element) -> Option<LayoutHolder> {
+fn holder(shape: &TreeElement, master: &TreeElement) -> Option<LayoutHolder> {
     let placeholder = placeholder(shape)?;
     let kind = match placeholder.attribute("type").as_deref() {
         None | Some("obj") => None,
@@ -39,7 +39,7 @@ fn holder(shape: &Element, master: &Element) -> Option<LayoutHolder> {
         Some("sldNum") => "sldNum",
         _ => "body",
     };
-    let is_same = |shape: &&Element| {
+    let is_same = |shape: &&TreeElement| {
         let own = self::placeholder(shape).and_then(|holder| holder.attribute("type"));
         own.as_deref() == Some(of_master)
     };
@@ -54,10 +54,10 @@ fn holder(shape: &Element, master: &Element) -> Option<LayoutHolder> {
 }
 
 /// Left, top, width and height in points.
-fn area(shape: &Element) -> Option<[f64; 4]> {
+fn area(shape: &TreeElement) -> Option<[f64; 4]> {
     let frame = shape.child("spPr")?.child("xfrm")?;
     let (offset, extent) = (frame.child("off")?, frame.child("ext")?);
-    let number = |element: &Element, name: &str| {
+    let number = |element: &TreeElement, name: &str| {
         let units: f64 = element.attribute(name)?.parse().ok()?;
         Some(units / EMU)
     };
@@ -68,7 +68,7 @@ fn area(shape: &Element) -> Option<[f64; 4]> {
 }
 
 /// The font size of the first level of a list style.
-fn points(style: Option<&Element>) -> Option<f64> {
+fn points(style: Option<&TreeElement>) -> Option<f64> {
     let size = style?.child("lvl1pPr")?.child("defRPr")?.number("sz")?;
     Some(f64::from(size) / 100.0).filter(|points| (4.0..=200.0).contains(points))
 }

@@ -36,7 +36,8 @@ pub fn read(archive: &mut Archive) -> Result<FoundTemplate, ReadError> {
     let Some(xml) = archive.part(PRESENTATION)? else { return Ok(found) };
     let mut nodes = tree::parse(PRESENTATION, &xml).map_err(damaged)?;
     let root = tree::root(PRESENTATION, &mut nodes).map_err(damaged)?;
-    let number = |element: &tree::Element, name: &str| Some(f64::from(element.number(name)?) / EMU);
+    let number =
+        |element: &tree::TreeElement, name: &str| Some(f64::from(element.number(name)?) / EMU);
     let size = root.child("sldSz");
     let size = size.and_then(|size| Some((number(size, "cx")?, number(size, "cy")?)));
     let Some((width, height)) = size else { return Ok(found) };
@@ -45,7 +46,7 @@ pub fn read(archive: &mut Archive) -> Result<FoundTemplate, ReadError> {
     }
     let mut collector = Collector::new(archive);
     let relations = collector.relations(PRESENTATION)?;
-    for master in root.child("sldMasterIdLst").into_iter().flat_map(tree::Element::elements) {
+    for master in root.child("sldMasterIdLst").into_iter().flat_map(tree::TreeElement::elements) {
         let id = master.number("id").filter(|id| *id >= 1 << 31);
         let target = master.attribute("r:id").and_then(|id| relations.target(&id));
         let (Some(id), Some(target)) = (id, target) else { return Ok(found) };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::colors::{self, MasterColors};
 use super::{damaged, layouts, strip};
 use crate::document::{SlideLayout, SlideTemplate, TemplatePart};
-use crate::edit::tree::{self, Element, Node};
+use crate::edit::tree::{self, Node, TreeElement};
 use crate::package::{Relations, reference};
 use crate::read::{
     ReadError,
@@ -125,7 +125,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             self.colors = Some(self.pair(root, theme.as_deref())?);
         }
         let mut kept = Kept::default();
-        let own = root.child("sldLayoutIdLst").into_iter().flat_map(Element::elements);
+        let own = root.child("sldLayoutIdLst").into_iter().flat_map(TreeElement::elements);
         let own: Vec<String> = own.filter_map(|layout| layout.attribute("r:id")).collect();
         for id in own {
             let Some(target) = related.target(&id) else { continue };
@@ -152,7 +152,7 @@ impl<'a, 'b> Collector<'a, 'b> {
         &mut self,
         part: &str,
         master: &str,
-        master_root: &Element,
+        master_root: &TreeElement,
     ) -> Result<Option<String>, ReadError> {
         let Some(mut nodes) = self.parsed(part)? else { return Ok(None) };
         self.layouts += 1;
@@ -219,7 +219,11 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 
     /// The colours of a master that is not stripped yet.
-    fn pair(&mut self, master: &Element, theme: Option<&str>) -> Result<MasterColors, ReadError> {
+    fn pair(
+        &mut self,
+        master: &TreeElement,
+        theme: Option<&str>,
+    ) -> Result<MasterColors, ReadError> {
         let theme = theme.map(|theme| self.parsed(theme)).transpose()?.flatten();
         let theme = theme.as_ref().and_then(|nodes| nodes.iter().find_map(Node::as_element));
         Ok(colors::read(master, theme))
@@ -264,7 +268,7 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 }
 
-fn has_id(element: &Element) -> bool {
+fn has_id(element: &TreeElement) -> bool {
     element.attribute("r:id").is_some()
 }
 

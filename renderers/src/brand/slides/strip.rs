@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::edit::tree::{Element, Node};
+use crate::edit::tree::{Node, TreeElement};
 
 /// Elements that refer to other parts, or that have an effect besides the look.
 const DROPPED: [&str; 15] = [
@@ -28,7 +28,7 @@ const REFERENCES: [&str; 5] = ["r:id", "r:embed", "r:link", "r:pict", "r:href"];
 
 /// Strips an element and all below it. `kept` has the ids of the relationships that are copied.
 /// Returns whether objects such as tables were removed.
-pub fn strip(element: &mut Element, kept: &BTreeSet<String>) -> bool {
+pub fn strip(element: &mut TreeElement, kept: &BTreeSet<String>) -> bool {
     let mut has_objects = false;
     let mut children = Vec::with_capacity(element.children.len());
     for child in std::mem::take(&mut element.children) {
@@ -56,7 +56,7 @@ pub fn strip(element: &mut Element, kept: &BTreeSet<String>) -> bool {
 
 /// Adds an element unless it is dropped. Of alternatives, the fallback is kept, which uses no
 /// extensions.
-fn add(child: Element, kept: &BTreeSet<String>, children: &mut Vec<Node>) {
+fn add(child: TreeElement, kept: &BTreeSet<String>, children: &mut Vec<Node>) {
     match child.local() {
         "AlternateContent" => {
             let fallback = child.children.into_iter().find(|child| child.is("Fallback"));
@@ -81,7 +81,7 @@ fn into_children(node: Node) -> Vec<Node> {
 }
 
 /// Whether the picture itself is copied.
-fn has_picture(element: &Element, kept: &BTreeSet<String>) -> bool {
+fn has_picture(element: &TreeElement, kept: &BTreeSet<String>) -> bool {
     let blip = element.child("blipFill").and_then(|fill| fill.child("blip"));
     blip.and_then(|blip| blip.attribute("r:embed")).is_some_and(|id| kept.contains(&id))
 }
