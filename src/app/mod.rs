@@ -134,10 +134,12 @@ impl App {
             None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
         };
         let models = models::build(config, variables, &given.models)?;
-        let builder = builder::tools(config, &models, &sandbox, &gateway).await?;
-        let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(builder);
-        let tools = tools.chain(given.tools).collect();
-        let toolbox = Arc::new(toolbox(config, variables, &sandbox, tools)?);
+        let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
+        let mut tools: Vec<_> = tools.collect();
+        let redactor = redactor(config, variables, &tools);
+        let writers = builder::writers(config, &models, &redactor)?;
+        tools.extend(builder::tools(config, writers, &sandbox, &gateway).await?);
+        let toolbox = Arc::new(toolbox(redactor, variables, &sandbox, tools)?);
         let worker = Arc::new(Worker {
             gateway: gateway.clone(),
             agents: RwLock::new(agents(config, &toolbox)?),
@@ -330,20 +332,27 @@ fn workspaces(config: &Config) -> Workspaces {
     Workspaces { root: config.data_dir.join("workspaces"), shared, builds }
 }
 
-/// Builds the toolbox. The values of environment variables that tools require are redacted like the
-/// secrets of the configuration.
-fn toolbox(
+/// Redacts the secrets of the configuration and the values of the environment variables that tools
+/// require.
+fn redactor(
     config: &Config,
     variables: &BTreeMap<String, String>,
-    sandbox: &Arc<Sandbox>,
-    tools: Vec<Arc<dyn Tool>>,
-) -> Result<Toolbox> {
+    tools: &[Arc<dyn Tool>],
+) -> Redactor {
     let mut hidden = secrets(config, variables);
     let needed = tools.iter().flat_map(|tool| tool.spec().env).filter(|v| v.default.is_none());
     hidden.extend(needed.filter_map(|variable| variable.value(variables)));
     telemetry::hide(&hidden);
     let redactor = Redactor::new(hidden.iter().map(String::as_str));
-    let redactor = redactor.for_results(config.redaction.results);
+    redactor.for_results(config.redaction.results)
+}
+
+fn toolbox(
+    redactor: Redactor,
+    variables: &BTreeMap<String, String>,
+    sandbox: &Arc<Sandbox>,
+    tools: Vec<Arc<dyn Tool>>,
+) -> Result<Toolbox> {
     let toolbox = Toolbox::with_redactor(redactor).with_environment(variables.clone());
     let toolbox = toolbox.with_sandbox(sandbox.clone());
     for tool in tools {
