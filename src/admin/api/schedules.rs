@@ -117,11 +117,7 @@ pub async fn active(admin: &Admin, id: &str) -> Result<Option<Schedule>> {
         .gateway
         .store
         .read(move |tx| Box::pin(async move { schedules::by_id(tx, &id).await }));
-    Ok(read.await?.filter(is_active))
-}
-
-fn is_active(schedule: &Schedule) -> bool {
-    matches!(schedule.state, ScheduleState::Waiting | ScheduleState::Paused)
+    Ok(read.await?.filter(Schedule::is_active))
 }
 
 /// Creates a schedule for a person in a conversation, as `remind` and `schedule` do in a chat.
@@ -247,13 +243,11 @@ pub async fn change(
     let fact = caller.did(kind).with("schedule", id.as_str());
     let write = admin.gateway.store.write("change schedule", move |tx| {
         Box::pin(async move {
-            let found = schedules::by_id(tx, &id.as_str().into()).await?;
-            let Some(mut schedule) = found.filter(is_active) else { return Ok(None) };
-            let (state, due_at) = schedule.moved(to, now);
-            schedules::set(tx, &schedule, state, due_at, now).await?;
-            audit::append(tx, audit::ADMIN, vec![fact], now).await?;
-            (schedule.state, schedule.due_at) = (state, due_at);
-            Ok(Some(schedule))
+            let changed = schedules::change_state(tx, &id.as_str().into(), to, now).await?;
+            if changed.is_some() {
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            }
+            Ok(changed)
         })
     });
     Ok(write.await?.map(|schedule| view(admin, schedule)))
