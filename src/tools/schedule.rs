@@ -231,7 +231,7 @@ async fn planned(
         by: context.person.clone(),
         taint: context.taint.clone(),
     };
-    planner.planned(does, wanted, target, context.now).await
+    Ok(planner.planned(does, wanted, target, context.now).await?)
 }
 
 /// The schedules of this conversation.
@@ -240,7 +240,7 @@ async fn all(planner: &SchedulePlanner, context: &Context) -> Result<Vec<Schedul
     let all = planner.store.read(move |tx| {
         Box::pin(async move { schedules::of_conversation(tx, &conversation).await })
     });
-    all.await.map_err(|error| broken(&error))
+    all.await.map_err(|error| broken(&error).into())
 }
 
 async fn find(

@@ -10,10 +10,16 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Page, Params, PathNames, PersonView, Slice, none},
+    parts::{Body, Page, Params, PathNames, PersonView, Slice},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{
+        Admin,
+        problem::{
+            NO_ACCESS, NO_SUCH_SCHEDULE, Problem, ProblemText, SCHEDULE_CHANGED, SCHEDULE_EXISTS,
+            TOO_MANY_SCHEDULES,
+        },
+    },
     journal::{
         event::Speaker,
         ids::{ConversationId, ScheduleId},
@@ -28,10 +34,8 @@ use crate::{
             self, Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, State as ScheduleState,
         },
     },
-    tools::{
-        ToolError,
-        schedule_planner::{self, ScheduleArguments, ScheduleTarget},
-    },
+    texts::ScheduleError,
+    tools::schedule_planner::{self, ScheduleArguments, ScheduleTarget},
     worker::scheduler,
 };
 
@@ -140,16 +144,16 @@ pub async fn create(
     let schedule = admin.planner.planned(new.does, new.arguments, target, now).await;
     let schedule = schedule.map_err(rejected)?;
     if !has_access(admin, &schedule).await? {
-        return Err(Problem::unfit("This person has no access to this channel any more."));
+        return Err(Problem::unfit(NO_ACCESS));
     }
     let fact = fact(admin, caller, AuditKind::ScheduleCreated, &schedule);
     match admin.planner.create(schedule, Some(fact), now).await.map_err(rejected)? {
         ScheduleCreated::New => Ok(()),
-        ScheduleCreated::There(_) => Err(Problem::conflict("The same schedule already exists.")),
-        ScheduleCreated::Full => Err(Problem::conflict(format!(
-            "The maximum of {} schedules in this conversation is reached. Delete one first.",
-            admin.planner.most()
-        ))),
+        ScheduleCreated::There(_) => Err(Problem::conflict(SCHEDULE_EXISTS)),
+        ScheduleCreated::Full => {
+            let limit = admin.planner.most().to_string();
+            Err(Problem::conflict(ProblemText::Limit { says: TOO_MANY_SCHEDULES, limit }))
+        }
     }
 }
 
@@ -168,7 +172,7 @@ pub async fn edit(
     id: &str,
     mut new: NewSchedule,
 ) -> Result<(), Problem> {
-    let old = active(admin, id).await?.ok_or_else(|| none("schedule"))?;
+    let old = active(admin, id).await?.ok_or_else(missing)?;
     // The form shows the text without secrets.
     if new.arguments.text == admin.redactor().text(&old.text) {
         new.arguments.text.clone_from(&old.text);
@@ -185,9 +189,7 @@ pub async fn edit(
     let fact = fact(admin, caller, AuditKind::ScheduleEdited, &schedule);
     let is_changed =
         admin.planner.change(schedule, old.due_at, fact, now).await.map_err(rejected)?;
-    let changed =
-        "The schedule has ended, or it was run or changed meanwhile: load the page again.";
-    if is_changed { Ok(()) } else { Err(Problem::conflict(changed.to_owned())) }
+    if is_changed { Ok(()) } else { Err(Problem::conflict(SCHEDULE_CHANGED)) }
 }
 
 /// Whether the scheduler would run it.
@@ -213,18 +215,16 @@ fn fact(admin: &Admin, caller: &Caller, kind: AuditKind, schedule: &Schedule) ->
         .with("due_at", schedule.due_at.to_rfc3339())
 }
 
-fn rejected(error: ToolError) -> Problem {
+fn rejected(error: ScheduleError) -> Problem {
     match error {
-        ToolError::InvalidParameters(why) => Problem::unfit(sentence(&why)),
-        other => Problem::new(StatusCode::SERVICE_UNAVAILABLE, other.to_string()),
+        ScheduleError::Unavailable => Problem::new(StatusCode::SERVICE_UNAVAILABLE, error),
+        wrong => Problem::unfit(wrong),
     }
 }
 
-/// What a tool says to the model, as a sentence.
-fn sentence(why: &str) -> String {
-    let mut letters = why.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+/// The response if there is no schedule with an id, or it has ended.
+pub fn missing() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, NO_SUCH_SCHEDULE)
 }
 
 /// Pauses, resumes or deletes a schedule; `None` if there is none or it has ended.
@@ -276,7 +276,7 @@ async fn set(
     Body(body): Body<PausedBody>,
 ) -> Result<Json<ScheduleView>, Problem> {
     let to = if body.paused { ScheduleChange::Pause } else { ScheduleChange::Resume };
-    change(&admin, &caller, &id, to).await?.map(Json).ok_or_else(|| none("schedule"))
+    change(&admin, &caller, &id, to).await?.map(Json).ok_or_else(missing)
 }
 
 /// Delete a schedule
@@ -288,6 +288,6 @@ async fn delete(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    change(&admin, &caller, &id, ScheduleChange::Delete).await?.ok_or_else(|| none("schedule"))?;
+    change(&admin, &caller, &id, ScheduleChange::Delete).await?.ok_or_else(missing)?;
     Ok(StatusCode::NO_CONTENT)
 }

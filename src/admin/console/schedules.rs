@@ -15,11 +15,11 @@ use super::{
 use crate::{
     admin::{
         api::{
-            parts::{Params, Slice, none},
+            parts::{Params, Slice},
             people,
             schedules::{self, NewSchedule, ScheduleFilter},
         },
-        problem::Problem,
+        problem::{NOT_A_PARTICIPANT, Problem, SELECT_PERSON},
     },
     journal::role::Role,
     store::{
@@ -47,7 +47,7 @@ pub async fn index(
     let mut shown = Shown { filter, ..Shown::default() };
     if !query.edit.is_empty() && context.caller.role >= Role::Owner {
         let schedule = schedules::active(&context.admin, &query.edit).await?;
-        shown.form = ScheduleForm::of(&schedule.ok_or_else(|| none("schedule"))?);
+        shown.form = ScheduleForm::of(&schedule.ok_or_else(schedules::missing)?);
         shown.form.text = context.admin.redactor().text(&shown.form.text).into_owned();
     }
     page(&context, &slice, shown).await
@@ -150,7 +150,7 @@ async fn put(context: &PageContext, form: &ScheduleForm) -> Result<(), Problem> 
     if !form.id.is_empty() {
         return schedules::edit(admin, caller, &form.id, new).await;
     }
-    let (conversation, person) = form.target().ok_or_else(|| Problem::unfit("Select a person."))?;
+    let (conversation, person) = form.target().ok_or_else(|| Problem::unfit(SELECT_PERSON))?;
     let (conversation, person) = (conversation.to_owned(), person.to_owned());
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(
@@ -158,9 +158,7 @@ async fn put(context: &PageContext, form: &ScheduleForm) -> Result<(), Problem> 
         )
     });
     let there = read.await?.pop();
-    let there = there.ok_or_else(|| {
-        Problem::unfit("This person does not take part in this conversation any more.")
-    })?;
+    let there = there.ok_or_else(|| Problem::unfit(NOT_A_PARTICIPANT))?;
     schedules::create(admin, caller, there, new).await
 }
 
@@ -188,5 +186,5 @@ pub async fn change(
         ScheduleCommand::Delete => ScheduleChange::Delete,
     };
     let there = schedules::change(&context.admin, &context.caller, &id, to).await?;
-    there.map(|_| back("schedules", "changed")).ok_or_else(|| none("schedule"))
+    there.map(|_| back("schedules", "changed")).ok_or_else(schedules::missing)
 }
