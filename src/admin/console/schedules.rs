@@ -17,9 +17,10 @@ use crate::{
         api::{
             parts::{Params, Slice},
             people,
-            schedules::{self, NewSchedule, ScheduleFilter},
+            schedule_plans::{self, NewSchedule},
+            schedules::{self, ScheduleFilter},
         },
-        problem::{NOT_A_PARTICIPANT, Problem, SELECT_PERSON},
+        problem::{Problem, SELECT_PERSON},
     },
     journal::role::Role,
     store::{
@@ -148,18 +149,11 @@ async fn put(context: &PageContext, form: &ScheduleForm) -> Result<(), Problem> 
     let (admin, caller) = (&context.admin, &context.caller);
     let new = NewSchedule { does: form.kind(), arguments: form.arguments() };
     if !form.id.is_empty() {
-        return schedules::edit(admin, caller, &form.id, new).await;
+        return schedule_plans::edit(admin, caller, &form.id, new).await.map(drop);
     }
     let (conversation, person) = form.target().ok_or_else(|| Problem::unfit(SELECT_PERSON))?;
-    let (conversation, person) = (conversation.to_owned(), person.to_owned());
-    let read = admin.gateway.store.read(move |tx| {
-        Box::pin(
-            async move { schedule_people::of_conversation(tx, &conversation, &person, 1).await },
-        )
-    });
-    let there = read.await?.pop();
-    let there = there.ok_or_else(|| Problem::unfit(NOT_A_PARTICIPANT))?;
-    schedules::create(admin, caller, there, new).await
+    let target = schedule_plans::target(admin, conversation, person).await?;
+    schedule_plans::create(admin, caller, target, new).await.map(drop)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

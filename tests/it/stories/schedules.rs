@@ -462,6 +462,66 @@ story! {
 }
 
 story! {
+    /// An owner creates and changes schedules through the API, checked like those of the chat and the
+    /// console. The audit has who did it.
+    async fn schedules_are_created_and_changed_through_the_api(world: &mut World) {
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = served.token("boss", Role::Owner).await;
+        let operator = served.token("ops", Role::Operator).await;
+        let listed = served.get(&operator, "/conversations").await;
+        let conversation = &listed["items"][0]["id"];
+        let plan = |text: &str, at: &str| {
+            json!({ "does": "remind", "text": text, "at": at, "timezone": "Asia/Tokyo" })
+        };
+        let create = async |token: &str, person: &str, plan: &Value| {
+            let body = json!({ "conversation": conversation, "person": person, "plan": plan });
+            served.ask(token, Method::POST, "/schedules", Some(body)).await
+        };
+        let tea = plan("Take the tea out", "2026-05-04T19:20");
+        assert_eq!(create(&operator, "1", &tea).await.0, StatusCode::FORBIDDEN);
+        let (status, made) = create(&owner, "1", &tea).await;
+        assert_eq!(status, StatusCode::CREATED, "{made}");
+        assert_eq!((&made["by"]["name"], &made["rule"]), (&json!("Ann"), &json!("once")));
+        assert_eq!(made["due_at"], "2026-05-04T10:20:00Z");
+        assert_eq!(create(&owner, "1", &tea).await.0, StatusCode::CONFLICT, "it already exists");
+        let mut two_times = tea.clone();
+        two_times["cron"] = json!("0 9 * * *");
+        for (person, plan, says) in [
+            ("1", plan("Tea", "2026-05-04T10:00"), "is in the past"),
+            ("1", plan("", "2026-05-04T19:20"), "has 0 characters"),
+            ("1", two_times, "exactly one time"),
+            ("7", tea.clone(), "does not take part"),
+            ("", tea.clone(), "Select a person."),
+        ] {
+            let (status, problem) = create(&owner, person, &plan).await;
+            assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+            assert!(problem["detail"].as_str().unwrap().contains(says), "{problem}");
+        }
+
+        let path = format!("/schedules/{}/plan", made["id"].as_str().unwrap());
+        let later = plan("Drink the tea", "2026-05-04T19:30");
+        let change = async |token: &str| {
+            served.ask(token, Method::PUT, &path, Some(later.clone())).await
+        };
+        assert_eq!(change(&operator).await.0, StatusCode::FORBIDDEN);
+        let (status, changed) = change(&owner).await;
+        assert_eq!((status, &changed["text"]), (StatusCode::OK, &json!("Drink the tea")));
+        world.time_passes(TimeDelta::minutes(29)).await;
+        assert_eq!(world.last(), "Hello.", "not at the earlier time");
+        world.time_passes(TimeDelta::minutes(1)).await;
+        assert_snapshot!(world.last(), @"⏰ Drink the tea");
+        assert_eq!(change(&owner).await.0, StatusCode::NOT_FOUND, "it has ended");
+        for kind in ["schedule_created", "schedule_edited"] {
+            let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
+            assert_eq!(facts["items"][0]["person"], "token:boss", "{kind}");
+            assert_eq!(facts["items"].as_array().unwrap().len(), 1, "{kind}");
+        }
+    }
+}
+
+story! {
     /// An operator pauses, resumes and deletes schedules through the API; those missed meanwhile do
     /// not fire.
     async fn schedules_are_changed_through_the_api(world: &mut World) {
