@@ -14,7 +14,7 @@ use serde_json::json;
 use std::any::Any;
 
 use super::language;
-use crate::texts::{Language, PageTexts};
+use crate::texts::{Language, PageTexts, ScheduleError};
 
 /// Selects a text of the page.
 pub type PageText = fn(&PageTexts) -> &'static str;
@@ -38,6 +38,13 @@ pub const NOT_A_MEMBER: PageText = |page| page.refusals.not_a_member;
 pub const UPLOAD_LIMIT: PageText = |page| page.refusals.upload_limit;
 pub const UPLOAD_TOO_SLOW: PageText = |page| page.refusals.upload_too_slow;
 pub const FILE_NOT_STORED: PageText = |page| page.refusals.file_not_stored;
+pub const SELECT_PERSON: PageText = |page| page.schedules.select_person;
+pub const NOT_A_PARTICIPANT: PageText = |page| page.schedules.not_a_participant;
+pub const NO_ACCESS: PageText = |page| page.schedules.no_access;
+pub const SCHEDULE_EXISTS: PageText = |page| page.schedules.exists;
+pub const TOO_MANY_SCHEDULES: PageText = |page| page.schedules.too_many;
+pub const SCHEDULE_CHANGED: PageText = |page| page.schedules.changed_meanwhile;
+pub const NO_SUCH_SCHEDULE: PageText = |page| page.schedules.no_such_schedule;
 
 /// The media type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
@@ -58,6 +65,7 @@ pub enum ProblemText {
         says: PageText,
         limit: String,
     },
+    Schedule(ScheduleError),
     /// In English, for programs.
     Messages(String),
     SignedOut,
@@ -68,6 +76,12 @@ pub enum ProblemText {
 impl From<PageText> for ProblemText {
     fn from(says: PageText) -> Self {
         Self::Says(says)
+    }
+}
+
+impl From<ScheduleError> for ProblemText {
+    fn from(error: ScheduleError) -> Self {
+        Self::Schedule(error)
     }
 }
 
@@ -117,6 +131,7 @@ impl Problem {
         match &self.text {
             ProblemText::Says(says) => says(page).to_owned(),
             ProblemText::Limit { says, limit } => says(page).replace("{limit}", limit),
+            ProblemText::Schedule(error) => page.schedules.error(error),
             ProblemText::Messages(words) => words.clone(),
             ProblemText::SignedOut => format!("{} {}", page.signed_out, page.new_link),
             ProblemText::Broken(reference) => format!("{} {reference}", page.broken),

@@ -11,7 +11,8 @@
 //! - [`oidc`]: signing in with an OpenID provider
 //! - [`progress`]: the progress of a call; `recordings`: what cannot be transcribed
 //! - [`tool_sentences`]: a sentence about each built-in tool
-//! - `refusals`: messages and files that the web chat refuses
+//! - `refusals`: messages and files that the web chat refuses; `schedule_errors`: why something
+//!   cannot be scheduled
 //! - `completions`: answers to OpenAI clients
 //! - [`console`]: the console
 //! - [`model`], [`limits`]: texts for the model, in English
@@ -39,6 +40,7 @@ mod preview_notes_zh;
 mod progress;
 mod recordings;
 mod refusals;
+mod schedule_errors;
 mod tool_sentences;
 mod zh;
 
@@ -60,6 +62,7 @@ pub use oidc::SignInTexts;
 pub use page::PageTexts;
 pub use preview_notes::{PreviewNote, PreviewTexts, ServiceCost};
 pub use progress::progress;
+pub use schedule_errors::{ScheduleError, ScheduleTexts, UnknownZone};
 pub use tool_sentences::{ToolSentence, tool_sentence};
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.

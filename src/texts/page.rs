@@ -7,6 +7,7 @@ use super::{
     completions::{self, CompletionTexts},
     oidc::{self, SignInTexts},
     refusals::{self, RefusalTexts},
+    schedule_errors::{self, ScheduleTexts},
 };
 
 /// The texts of the pages, under the names used in the templates, and of error responses.
@@ -87,6 +88,8 @@ pub struct PageTexts {
     #[serde(skip)]
     pub refusals: RefusalTexts,
     #[serde(skip)]
+    pub schedules: ScheduleTexts,
+    #[serde(skip)]
     pub completions: CompletionTexts,
     #[serde(skip)]
     pub script: ScriptTexts,
@@ -161,6 +164,7 @@ pub(super) const ENGLISH: PageTexts = PageTexts {
     sent_file: "Sent file",
     sign_on: oidc::ENGLISH,
     refusals: refusals::ENGLISH,
+    schedules: schedule_errors::ENGLISH,
     completions: completions::ENGLISH,
     script: chat_script::ENGLISH,
 };
@@ -238,6 +242,7 @@ pub(super) const GERMAN: PageTexts = PageTexts {
     sent_file: "Gesendete Datei",
     sign_on: oidc::GERMAN,
     refusals: refusals::GERMAN,
+    schedules: schedule_errors::GERMAN,
     completions: completions::GERMAN,
     script: chat_script::GERMAN,
 };
@@ -313,6 +318,7 @@ pub(super) const SPANISH: PageTexts = PageTexts {
     sent_file: "Archivo enviado",
     sign_on: oidc::SPANISH,
     refusals: refusals::SPANISH,
+    schedules: schedule_errors::SPANISH,
     completions: completions::SPANISH,
     script: chat_script::SPANISH,
 };
@@ -385,6 +391,7 @@ pub(super) const CHINESE: PageTexts = PageTexts {
     sent_file: "已发送的文件",
     sign_on: oidc::CHINESE,
     refusals: refusals::CHINESE,
+    schedules: schedule_errors::CHINESE,
     completions: completions::CHINESE,
     script: chat_script::CHINESE,
 };

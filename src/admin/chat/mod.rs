@@ -3,7 +3,7 @@
 //! - [`participant`]: a person in a web chat
 //! - [`widget`], [`visitor`]: the web chat in pages of other sites, and its visitors
 //! - [`events`]: the event stream of an open page
-//! - [`timeline`]: a conversation as the page shows it
+//! - [`timeline`], [`timeline_item`]: a conversation as the page shows it, and what it consists of
 //! - [`activity`]: what the running turn does, and its tool calls
 //! - [`own_conversations`]: the list of a person's conversations
 //! - [`uploads`]: files that people upload
@@ -15,6 +15,7 @@ pub mod events;
 pub mod own_conversations;
 pub mod participant;
 pub mod timeline;
+pub mod timeline_item;
 pub mod uploads;
 pub mod visitor;
 pub mod widget;

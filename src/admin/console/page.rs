@@ -10,7 +10,7 @@ use axum::{
 use channels::text::reveal;
 use chrono::{DateTime, Utc};
 use minijinja::{
-    Environment, UndefinedBehavior,
+    Environment, State, UndefinedBehavior,
     value::{Serde, Value as Shown},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -26,6 +26,7 @@ use crate::{
     admin::{
         Admin,
         api::{caller::Caller, panic},
+        code_html::CodeBudget,
         language, markdown_html, percent,
         problem::Problem,
     },
@@ -124,9 +125,7 @@ fn templates(language: Language) -> Environment<'static> {
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.add_filter("instant", instant);
     pages.add_filter("exact", |value: Shown| exact(&value));
-    pages.add_filter("markdown", |text: &str| {
-        Shown::from_safe_string(markdown_html::from_markdown(text))
-    });
+    pages.add_filter("markdown", markdown);
     pages.add_filter("markdown_line", |text: &str| channels::text::format(text).text);
     pages.add_filter("without_title", |text: &str| without_title(text).to_owned());
     pages.add_filter("segment", |text: &str| percent::encoded(text));
@@ -140,6 +139,12 @@ fn templates(language: Language) -> Environment<'static> {
         pages.add_template(name, localized).expect("a test renders every template");
     }
     pages
+}
+
+/// HTML of Markdown. The texts of a page share a budget for highlighted code.
+fn markdown(state: &mut State<'_, '_>, text: &str) -> Shown {
+    let budget = state.get_or_insert_extension_with(CodeBudget::default);
+    Shown::from_safe_string(markdown_html::from_markdown(text, budget))
 }
 
 /// A point in time, to the second.
@@ -210,8 +215,8 @@ impl FromRequestParts<Arc<Admin>> for PageContext {
 }
 
 impl PageContext {
-    /// Renders a page within the common frame.
-    pub async fn page(&self, template: &str, values: Value) -> Result<Response, Problem> {
+    /// Renders a page within the common frame, on a thread for work that blocks.
+    pub async fn page(&self, template: &'static str, values: Value) -> Result<Response, Problem> {
         let halt = panic::state(&self.admin).await?;
         let role = self.caller.role;
         let places = NAV.iter().filter(|(_, _, least)| role >= *least);
@@ -237,7 +242,9 @@ impl PageContext {
             "live": null,
         });
         extend(&mut all, values);
-        Ok(Html(render(template, self.language, all)?).into_response())
+        let language = self.language;
+        let page = tokio::task::spawn_blocking(move || render(template, language, all)).await;
+        Ok(Html(page.context("rendering a page")??).into_response())
     }
 }
 

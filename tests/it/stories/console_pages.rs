@@ -257,7 +257,7 @@ story! {
             ("at", "2026-05-04T10:00", "is in the past"),
             ("at", "soon", "soon"),
             ("every", "1s", "1m"),
-            ("cron", "every day", "not a cron pattern"),
+            ("cron", "every day", "is not a cron expression"),
         ] {
             let sent = owner.sends("/schedules", &scheduled(&ann, when, time)).await;
             assert_eq!(sent.status(), StatusCode::UNPROCESSABLE_ENTITY, "{when} {time}");
@@ -300,6 +300,56 @@ story! {
         assert_eq!(world.last(), "⏰ Drink the tea");
         let ended = owner.sends("/schedules", &changed).await;
         assert_eq!(ended.status(), StatusCode::NOT_FOUND, "it has ended");
+    }
+}
+
+story! {
+    /// A form that is not accepted says why in the language of the browser.
+    async fn errors_of_the_schedule_form_are_in_the_language_of_the_browser(world: &mut World) {
+        staffed(world);
+        world.config.schedules.per_conversation = 1;
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let ann = target(&owner.reads("/schedules").await, "");
+        let cookie = served.session("owner").await;
+        let fault = async |form: &[(&str, &str)], language: &str| {
+            let request = served.request(Method::POST, "/console/schedules");
+            let request = request.header("cookie", &cookie).header("origin", &served.base);
+            let sent = request.header("accept-language", language).form(form).send().await.unwrap();
+            assert!(sent.status().is_client_error(), "{form:?}");
+            plain(between(&sent.text().await.unwrap(), "role=\"alert\">", "</p>"))
+        };
+        for (when, time, language, says) in [
+            ("at", "2026-05-04T10:00", "de", "2026-05-04 10:00:00 (Asia/Tokyo) liegt in der Vergangenheit."),
+            ("at", "bald", "de", "„bald“ ist kein Zeitpunkt."),
+            ("in", "bald", "de", "„bald“ ist keine Dauer."),
+            ("every", "1s", "de", "Das ist zu häufig. Der kürzeste Abstand ist 1m."),
+            ("cron", "jeden Tag", "de-AT", "„jeden Tag“ ist kein Cron-Ausdruck."),
+            ("in", "pronto", "es", "«pronto» no es una duración."),
+            ("in", "稍后", "zh-CN", "“稍后”不是时长。"),
+            ("in", "soon", "fr", "“soon” is not a duration."),
+        ] {
+            let text = fault(&scheduled(&ann, when, time), language).await;
+            assert!(text.starts_with(says), "{when} {time}: {text}");
+        }
+        let mut wrong = scheduled(&ann, "in", "20m");
+        wrong[6].1 = "Europe/Berln";
+        let text = fault(&wrong, "de").await;
+        assert!(text.starts_with("Die Zeitzone „Europe/Berln“ gibt es nicht."), "{text}");
+        assert!(text.contains("Ähnliche Namen: Europe/Berlin"), "{text}");
+        wrong[0].1 = "no-such-schedule";
+        assert_eq!(fault(&wrong, "de").await, "Diesen Zeitplan gibt es nicht.");
+        let nobody = scheduled("", "in", "20m");
+        assert_eq!(fault(&nobody, "de").await, "Wähle eine Person aus.");
+
+        let mut first = scheduled(&ann, "in", "20m");
+        owner.presses("/schedules", &first).await;
+        assert_eq!(fault(&first, "de").await, "Denselben Zeitplan gibt es schon.");
+        first[3].1 = "Another text";
+        let text = fault(&first, "de").await;
+        assert!(text.starts_with("Das Maximum von 1 Zeitplänen"), "{text}");
     }
 }
 
