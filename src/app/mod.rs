@@ -120,7 +120,10 @@ impl App {
         variables: &BTreeMap<String, String>,
         given: Overrides,
     ) -> Result<Self> {
-        let store = open_store(config).await?.with_encryption(encryption(config, variables)?);
+        // At the same time, since both wait for other processes and disks.
+        let (store, sandbox) = tokio::join!(open_store(config), probed(given.sandbox));
+        let store = store?.with_encryption(encryption(config, variables)?);
+        let sandbox = sandbox?;
         let artifacts = Artifacts::new(config.data_dir.join("artifacts"));
         let (mut channels, webs) = channels::connect(config, variables, &store, &artifacts).await?;
         channels.extend(given.channels);
@@ -129,10 +132,6 @@ impl App {
             channels,
             ..gateway(config, store, artifacts)
         });
-        let sandbox = match given.sandbox {
-            Some(sandbox) => sandbox,
-            None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
-        };
         let models = models::build(config, variables, &given.models)?;
         let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
         let mut tools: Vec<_> = tools.collect();
@@ -330,6 +329,14 @@ fn workspaces(config: &Config) -> Workspaces {
         .collect();
     let builds = BuildRecords::new(builder::folder(config));
     Workspaces { root: config.data_dir.join("workspaces"), shared, builds }
+}
+
+/// This sandbox, or that of this machine.
+async fn probed(sandbox: Option<Arc<Sandbox>>) -> Result<Arc<Sandbox>> {
+    match sandbox {
+        Some(sandbox) => Ok(sandbox),
+        None => Ok(Arc::new(Sandbox::probe(&std::env::current_exe()?).await)),
+    }
 }
 
 /// Redacts the secrets of the configuration and the values of the environment variables that tools

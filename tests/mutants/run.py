@@ -159,7 +159,7 @@ def guarded(data, root, genre, span, group):
         checks = "".join(
             f" if crate::mutants::active({m['id']}) {{ return {m['replacement']}; }}" for m in group
         )
-        return begin, end, lambda inner: "{" + checks + inner[1:]
+        return begin, end, lambda inner: checks + " " + inner
     if genre == "BinaryOperator":
         while node and node.type != "binary_expression":
             node = node.parent

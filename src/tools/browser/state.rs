@@ -137,6 +137,10 @@ impl BrowserState {
             "Target.attachedToTarget" => self.attached(params),
             "Target.detachedFromTarget" => self.detached(&params["sessionId"]),
             "Inspector.targetCrashed" => self.crashed(session),
+            "Target.targetCrashed" => {
+                log_crash(params);
+                Vec::new()
+            }
             "Page.javascriptDialogOpening" => self.dialog(session, params),
             "Page.frameStartedLoading" => self.loading(session, params, true),
             "Page.frameStoppedLoading" => self.loading(session, params, false),
@@ -285,6 +289,13 @@ fn request(method: &'static str, params: Value, session: Option<String>) -> CdpR
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Logs why the process of a page has ended: `status` is Chromium's word for it, and `code` the exit
+/// status or signal.
+fn log_crash(params: &Value) {
+    let (status, code) = (params["status"].as_str().unwrap_or_default(), &params["errorCode"]);
+    tracing::warn!(page.status = status, page.code = %code, "a page of a browser has crashed");
 }
 
 #[cfg(test)]
