@@ -11,8 +11,8 @@
 //! - [`oidc`]: signing in with an OpenID provider
 //! - [`progress`]: the progress of a call; `recordings`: what cannot be transcribed
 //! - [`tool_sentences`]: a sentence about each built-in tool
-//! - `refusals`: messages and files that the web chat refuses; `schedule_errors`: why something
-//!   cannot be scheduled
+//! - `problems`: requests that are refused; `refusals`: messages and files that the web chat refuses;
+//!   `form_errors`: forms that are not accepted; `schedule_errors`: why something cannot be scheduled
 //! - `completions`: answers to OpenAI clients
 //! - [`console`]: the console
 //! - [`model`], [`limits`]: texts for the model, in English
@@ -25,6 +25,7 @@ mod de;
 mod elicitation;
 mod en;
 mod es;
+mod form_errors;
 mod grants;
 mod guard;
 mod hosts;
@@ -37,6 +38,7 @@ mod page;
 pub mod preview;
 mod preview_notes;
 mod preview_notes_zh;
+mod problems;
 mod progress;
 mod recordings;
 mod refusals;
@@ -61,6 +63,7 @@ pub use model::*;
 pub use oidc::SignInTexts;
 pub use page::PageTexts;
 pub use preview_notes::{PreviewNote, PreviewTexts, ServiceCost};
+pub use problems::{ProblemTexts, SettingsError};
 pub use progress::progress;
 pub use schedule_errors::{ScheduleError, ScheduleTexts, UnknownZone};
 pub use tool_sentences::{ToolSentence, tool_sentence};

@@ -66,7 +66,7 @@ fn exact(at: DateTime<Utc>, zone: Tz) -> String {
     at.with_timezone(&zone).to_rfc3339()
 }
 
-/// A part of [`super::PageTexts`]. Words in braces are replaced.
+/// A part of [`super::ProblemTexts`]. Words in braces are replaced.
 #[derive(Debug)]
 pub struct ScheduleTexts {
     text_length: &'static str,
@@ -88,7 +88,7 @@ pub struct ScheduleTexts {
     pub not_a_participant: &'static str,
     pub no_access: &'static str,
     pub exists: &'static str,
-    /// `{limit}` is the maximum.
+    /// `{value}` is the maximum.
     pub too_many: &'static str,
     pub changed_meanwhile: &'static str,
     pub no_such_schedule: &'static str,
@@ -176,7 +176,7 @@ pub(super) const ENGLISH: ScheduleTexts = ScheduleTexts {
     not_a_participant: "This person does not take part in this conversation any more.",
     no_access: "This person has no access to this channel any more.",
     exists: "The same schedule already exists.",
-    too_many: "The maximum of {limit} schedules in this conversation is reached. Delete one first.",
+    too_many: "The maximum of {value} schedules in this conversation is reached. Delete one first.",
     changed_meanwhile: "The schedule has ended, or it was run or changed meanwhile. Load the page \
         again.",
     no_such_schedule: "There is no such schedule.",
@@ -207,7 +207,7 @@ pub(super) const GERMAN: ScheduleTexts = ScheduleTexts {
     not_a_participant: "Diese Person nimmt an dieser Unterhaltung nicht mehr teil.",
     no_access: "Diese Person hat keinen Zugriff auf diesen Kanal mehr.",
     exists: "Denselben Zeitplan gibt es schon.",
-    too_many: "Das Maximum von {limit} Zeitplänen in dieser Unterhaltung ist erreicht. Lösche \
+    too_many: "Das Maximum von {value} Zeitplänen in dieser Unterhaltung ist erreicht. Lösche \
         zuerst einen.",
     changed_meanwhile: "Der Zeitplan ist beendet, oder er wurde inzwischen ausgeführt oder \
         geändert. Lade die Seite neu.",
@@ -237,7 +237,7 @@ pub(super) const SPANISH: ScheduleTexts = ScheduleTexts {
     not_a_participant: "Esta persona ya no participa en esta conversación.",
     no_access: "Esta persona ya no tiene acceso a este canal.",
     exists: "Ya existe la misma programación.",
-    too_many: "Se ha alcanzado el máximo de {limit} programaciones en esta conversación. Elimina \
+    too_many: "Se ha alcanzado el máximo de {value} programaciones en esta conversación. Elimina \
         una primero.",
     changed_meanwhile: "La programación ha terminado, o se ha ejecutado o cambiado entretanto. \
         Vuelve a cargar la página.",
@@ -263,7 +263,7 @@ pub(super) const CHINESE: ScheduleTexts = ScheduleTexts {
     not_a_participant: "此人已不再参与该对话。",
     no_access: "此人已无权访问该渠道。",
     exists: "相同的定时任务已存在。",
-    too_many: "此对话的定时任务已达上限 {limit} 个。请先删除一个。",
+    too_many: "此对话的定时任务已达上限 {value} 个。请先删除一个。",
     changed_meanwhile: "该定时任务已结束，或在此期间已运行或被修改。请重新加载页面。",
     no_such_schedule: "没有此定时任务。",
 };
@@ -306,7 +306,8 @@ mod tests {
     #[test]
     fn every_language_says_why_something_cannot_be_scheduled() {
         for (error, values) in errors() {
-            let texts = Language::ALL.map(|language| language.words().page.schedules.error(&error));
+            let texts = Language::ALL
+                .map(|language| language.words().page.problems.schedules.error(&error));
             for text in &texts {
                 let missing: Vec<_> =
                     values.iter().filter(|value| !text.contains(**value)).collect();

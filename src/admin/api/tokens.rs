@@ -14,7 +14,11 @@ use super::{
     parts::{Body, Page, Params, PathNames, RoleName, Slice, none},
 };
 use crate::{
-    admin::{Admin, auth::web_session::new_token, problem::Problem},
+    admin::{
+        Admin,
+        auth::web_session::new_token,
+        problem::{Problem, TOKEN_DAYS, TOKEN_NAME, TOKEN_NAME_TAKEN},
+    },
     journal::role::Role,
     store::{
         Store,
@@ -174,21 +178,16 @@ async fn create(
     Body(body): Body<TokenBody>,
 ) -> Result<(StatusCode, Extension<ContainsSecret>, Json<NewToken>), Problem> {
     if !is_name(&body.name) {
-        return Err(Problem::unfit(
-            "`name` must have 1 to 64 characters, without control characters or leading or \
-                trailing spaces.",
-        ));
+        return Err(Problem::unfit(TOKEN_NAME));
     }
     if body.days.is_some_and(|days| !(1..=3650).contains(&days)) {
-        return Err(Problem::unfit("`days` must be a number from 1 to 3650."));
+        return Err(Problem::unfit(TOKEN_DAYS));
     }
     let now = admin.gateway.clock.now();
     let token = new(&body.name, body.role.into(), body.days, &caller.name, now);
     let fact = caller.did(AuditKind::TokenCreated);
     let secret = create_token(&admin.gateway.store, token.clone(), fact, now).await?;
-    let secret = secret.ok_or_else(|| {
-        Problem::conflict("An active token has this name. Revoke it first, or choose another name.")
-    })?;
+    let secret = secret.ok_or_else(|| Problem::conflict(TOKEN_NAME_TAKEN))?;
     let made = NewToken { token: token.into(), secret };
     Ok((StatusCode::CREATED, Extension(ContainsSecret), Json(made)))
 }
@@ -201,5 +200,9 @@ async fn revoke(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    if end(&admin, &caller, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("token")) }
+    if end(&admin, &caller, &id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none(|page| page.problems.missing.token))
+    }
 }

@@ -174,7 +174,7 @@ async fn show(
     State(admin): State<Arc<Admin>>,
     PathNames(id): PathNames<String>,
 ) -> Result<Json<WholeDelivery>, Problem> {
-    whole(&admin, &id).await?.map(Json).ok_or_else(|| none("delivery"))
+    whole(&admin, &id).await?.map(Json).ok_or_else(|| none(|page| page.problems.missing.delivery))
 }
 
 /// Send a dead delivery again, starting with the first attempt
@@ -186,10 +186,8 @@ async fn replay(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    no_content_or_not_found(
-        resolve(&admin, &caller, &id, Resolution::Replay).await?,
-        "dead delivery",
-    )
+    let replayed = resolve(&admin, &caller, &id, Resolution::Replay).await?;
+    no_content_or_not_found(replayed, |page| page.problems.missing.dead_delivery)
 }
 
 /// Drop a dead delivery
@@ -201,5 +199,6 @@ async fn drop(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Drop).await?, "dead delivery")
+    let dropped = resolve(&admin, &caller, &id, Resolution::Drop).await?;
+    no_content_or_not_found(dropped, |page| page.problems.missing.dead_delivery)
 }

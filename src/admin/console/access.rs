@@ -38,7 +38,9 @@ pub async fn end_session(
     Path(id): Path<String>,
 ) -> Result<Redirect, Problem> {
     let ended = sessions::end(&context.admin, &context.caller, &id).await?;
-    ended.then(|| back("access", "revoked")).ok_or_else(|| none("session"))
+    ended
+        .then(|| back("access", "revoked"))
+        .ok_or_else(|| none(|page| page.problems.missing.session))
 }
 
 pub async fn revoke_token(
@@ -46,5 +48,7 @@ pub async fn revoke_token(
     Path(id): Path<String>,
 ) -> Result<Redirect, Problem> {
     let revoked = tokens::end(&context.admin, &context.caller, &id).await?;
-    revoked.then(|| back("access", "revoked")).ok_or_else(|| none("token"))
+    revoked
+        .then(|| back("access", "revoked"))
+        .ok_or_else(|| none(|page| page.problems.missing.token))
 }

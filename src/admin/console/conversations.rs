@@ -87,7 +87,8 @@ pub async fn show(
     Params(part): Params<ConversationPart>,
 ) -> Result<Response, Problem> {
     let admin = &context.admin;
-    let conversation = one(admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    let conversation =
+        one(admin, &id).await?.ok_or_else(|| none(|page| page.problems.missing.conversation))?;
     let seen = live::conversation(admin, &id).await?;
     let latest = (conversation.events - EVENTS).max(0);
     let failed = FailureReference::parse(&part.turn);

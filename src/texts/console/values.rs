@@ -3,6 +3,17 @@
 use super::{ConsoleText, text};
 
 pub(super) const TEXTS: &[ConsoleText] = &[
+    // The titles of errors.
+    text("Bad Request", "Ungültige Anfrage", "Solicitud no válida", "请求无效"),
+    text("Forbidden", "Nicht erlaubt", "No permitido", "禁止访问"),
+    text("Not Found", "Nicht gefunden", "No encontrado", "未找到"),
+    text("Conflict", "Konflikt", "Conflicto", "冲突"),
+    text("Payload Too Large", "Zu groß", "Demasiado grande", "内容过大"),
+    text("Unsupported Media Type", "Falsches Format", "Formato no admitido", "格式不受支持"),
+    text("Unprocessable Entity", "Nicht möglich", "No es posible", "无法处理"),
+    text("Too Many Requests", "Zu viele Anfragen", "Demasiadas solicitudes", "请求过多"),
+    text("Internal Server Error", "Interner Fehler", "Error interno", "内部错误"),
+    text("Service Unavailable", "Nicht verfügbar", "No disponible", "服务不可用"),
     text("By day", "Nach Tag", "Por día", "按日"),
     text("By agent", "Nach Agent", "Por agente", "按智能体"),
     text("By person", "Nach Person", "Por persona", "按人员"),
