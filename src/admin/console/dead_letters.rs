@@ -136,7 +136,9 @@ pub async fn resolve_webhook(
 ) -> Result<Redirect, Problem> {
     let (resolution, done) = settled.resolution();
     let there = webhooks::resolve(&context.admin, &context.caller, &id, resolution).await?;
-    there
-        .then(|| back("webhooks", done))
-        .ok_or_else(|| none(|page| page.problems.missing.dead_delivery))
+    let missing = || match resolution {
+        Resolution::Replay => none(|page| page.problems.missing.unsent_delivery),
+        Resolution::Drop => none(|page| page.problems.missing.dead_delivery),
+    };
+    there.then(|| back("webhooks", done)).ok_or_else(missing)
 }

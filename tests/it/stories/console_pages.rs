@@ -392,7 +392,8 @@ story! {
             ("/start/bot", vec![("platform", "99")], "Diese Plattform gibt es nicht."),
             ("/start/bot", vec![("platform", "0")], "Ein Bot braucht ein Token."),
             ("/tools/delete", vec![], "Gib an, was sich ändern soll"),
-            ("/dead-letters/nothing", replay, "Diese unzustellbare Nachricht gibt es nicht."),
+            ("/dead-letters/nothing", replay.clone(), "Diese unzustellbare Nachricht gibt es nicht."),
+            ("/webhooks/nothing", replay, "Diese wartende oder gescheiterte Zustellung gibt es nicht."),
         ] {
             let page = answer(&cookie, path, &form, "de-AT").await;
             assert!(page.contains(says), "{path}: {page}");
