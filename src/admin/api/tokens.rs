@@ -127,6 +127,41 @@ pub struct TokenBody {
     pub days: Option<i64>,
 }
 
+/// A token to create.
+pub struct RequestedToken {
+    pub name: String,
+    pub role: Role,
+    /// `None` for a token that does not expire.
+    pub days: Option<i64>,
+}
+
+impl From<TokenBody> for RequestedToken {
+    fn from(TokenBody { name, role, days }: TokenBody) -> Self {
+        Self { name, role: role.into(), days }
+    }
+}
+
+/// Creates a token, after validating the request.
+pub async fn issue(
+    admin: &Admin,
+    caller: &Caller,
+    request: RequestedToken,
+) -> Result<NewToken, Problem> {
+    let RequestedToken { name, role, days } = request;
+    if !is_name(&name) {
+        return Err(Problem::unfit(TOKEN_NAME));
+    }
+    if days.is_some_and(|days| !(1..=3650).contains(&days)) {
+        return Err(Problem::unfit(TOKEN_DAYS));
+    }
+    let now = admin.gateway.clock.now();
+    let token = new(&name, role, days, &caller.name, now);
+    let fact = caller.did(AuditKind::TokenCreated);
+    let secret = create_token(&admin.gateway.store, token.clone(), fact, now).await?;
+    let secret = secret.ok_or_else(|| Problem::conflict(TOKEN_NAME_TAKEN))?;
+    Ok(NewToken { token: token.into(), secret })
+}
+
 /// Lists all tokens, newest first.
 pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<TokenView>> {
     let (rows, page_request) = admin
@@ -177,19 +212,8 @@ async fn create(
     caller: Caller,
     Body(body): Body<TokenBody>,
 ) -> Result<(StatusCode, Extension<ContainsSecret>, Json<NewToken>), Problem> {
-    if !is_name(&body.name) {
-        return Err(Problem::unfit(TOKEN_NAME));
-    }
-    if body.days.is_some_and(|days| !(1..=3650).contains(&days)) {
-        return Err(Problem::unfit(TOKEN_DAYS));
-    }
-    let now = admin.gateway.clock.now();
-    let token = new(&body.name, body.role.into(), body.days, &caller.name, now);
-    let fact = caller.did(AuditKind::TokenCreated);
-    let secret = create_token(&admin.gateway.store, token.clone(), fact, now).await?;
-    let secret = secret.ok_or_else(|| Problem::conflict(TOKEN_NAME_TAKEN))?;
-    let made = NewToken { token: token.into(), secret };
-    Ok((StatusCode::CREATED, Extension(ContainsSecret), Json(made)))
+    let issued = issue(&admin, &caller, body.into()).await?;
+    Ok((StatusCode::CREATED, Extension(ContainsSecret), Json(issued)))
 }
 
 /// Revoke a token immediately

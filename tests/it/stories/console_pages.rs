@@ -377,6 +377,8 @@ story! {
             ("/pairing-codes", vec![("hours", "0")], "Die Gültigkeit muss zwischen 1 und 8760 Stunden liegen."),
             ("/pairing-codes", vec![("hours", "2"), ("channel", "nowhere")], "Den Kanal „nowhere“ gibt es nicht."),
             ("/pairing-codes", vec![("hours", "bald")], "Eine Angabe ist ungültig oder fehlt."),
+            ("/tokens", vec![("name", "")], "Der Name muss 1 bis 64 Zeichen lang sein"),
+            ("/tokens", vec![("name", "ci"), ("days", "bald")], "Die Gültigkeit muss zwischen 1 und 3650 Tagen liegen."),
             ("/tokens/nothing", vec![], "Dieses Token gibt es nicht."),
             ("/sessions/nothing", vec![], "Diese Sitzung gibt es nicht."),
             ("/grants/nothing", vec![], "Diese Berechtigung gibt es nicht."),
@@ -407,7 +409,7 @@ story! {
             assert!(page.contains(says), "{language}: {page}");
         }
         let operator = served.session("oli").await;
-        let page = answer(&operator, "/pairing-codes", &[("hours", "2")], "de").await;
+        let page = answer(&operator, "/tokens", &[("name", "ci")], "de").await;
         assert!(page.contains("Dafür ist mindestens die Rolle owner nötig."), "{page}");
         assert!(page.contains("<h1>Nicht erlaubt</h1>") && page.contains("Konsole"), "{page}");
     }
