@@ -14,7 +14,7 @@
 //! - `problems`: requests that are refused; `refusals`: messages and files that the web chat refuses;
 //!   `form_errors`: forms that are not accepted; `schedule_errors`: why something cannot be scheduled
 //! - `completions`: answers to OpenAI clients
-//! - [`console`]: the console
+//! - [`console`]: the console; `template`: fills values into a text
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
@@ -43,6 +43,7 @@ mod progress;
 mod recordings;
 mod refusals;
 mod schedule_errors;
+mod template;
 mod tool_sentences;
 mod zh;
 
@@ -66,6 +67,7 @@ pub use preview_notes::{PreviewNote, PreviewTexts, ServiceCost};
 pub use problems::{ProblemTexts, SettingsError};
 pub use progress::progress;
 pub use schedule_errors::{ScheduleError, ScheduleTexts, UnknownZone};
+pub use template::filled;
 pub use tool_sentences::{ToolSentence, tool_sentence};
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.
