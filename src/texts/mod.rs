@@ -14,7 +14,8 @@
 //! - `problems`: requests that are refused; `refusals`: messages and files that the web chat refuses;
 //!   `form_errors`: forms that are not accepted; `schedule_errors`: why something cannot be scheduled
 //! - `completions`: answers to OpenAI clients
-//! - [`console`]: the console; `template`: fills values into a text
+//! - [`console`]: the console; `timeline`: the lines of its timelines
+//! - `template`: fills values into a text
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
@@ -44,6 +45,7 @@ mod recordings;
 mod refusals;
 mod schedule_errors;
 mod template;
+mod timeline;
 mod tool_sentences;
 mod zh;
 
@@ -68,6 +70,7 @@ pub use problems::{ProblemTexts, SettingsError};
 pub use progress::progress;
 pub use schedule_errors::{ScheduleError, ScheduleTexts, UnknownZone};
 pub use template::filled;
+pub use timeline::TimelineTexts;
 pub use tool_sentences::{ToolSentence, tool_sentence};
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.

@@ -110,6 +110,7 @@ pub async fn show(
         facts: &facts,
         model: model(admin, &conversation).await?,
         prices: &admin.worker.limits.prices,
+        language: context.language,
     };
     let live = format!("/console/events?of=conversation&id={id}&seen={seen}");
     let values = json!({

@@ -3,6 +3,16 @@
 use super::{ConsoleText, text};
 
 pub(super) const TEXTS: &[ConsoleText] = &[
+    // The details of a line of a timeline.
+    text("in", "Eingabe", "entrada", "输入"),
+    text("out", "Ausgabe", "salida", "输出"),
+    text("cached", "aus dem Cache", "en caché", "已缓存"),
+    text("cost", "Kosten", "coste", "费用"),
+    text("asked", "befragt", "consultado", "已询问"),
+    text("guard", "Regelprüfung", "control", "防护"),
+    text("files", "Dateien", "archivos", "文件"),
+    text("status", "Status", "estado", "状态"),
+    text("cause", "Ursache", "causa", "原因"),
     // The titles of errors.
     text("Bad Request", "Ungültige Anfrage", "Solicitud no válida", "请求无效"),
     text("Forbidden", "Nicht erlaubt", "No permitido", "禁止访问"),

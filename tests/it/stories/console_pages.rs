@@ -416,6 +416,33 @@ story! {
 }
 
 story! {
+    /// How a schedule recurs, and what happened in a conversation, is in the language of the browser.
+    async fn schedules_and_timelines_are_in_the_language_of_the_browser(world: &mut World) {
+        staffed(world);
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete it").await;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let ann = target(&owner.reads("/schedules").await, "");
+        owner.presses("/schedules", &scheduled(&ann, "every", "1h")).await;
+        owner.presses("/schedules", &scheduled(&ann, "cron", "0 9 * * MON-FRI")).await;
+        let cookie = served.session("owner").await;
+        let reads = async |path: &str| {
+            let request = served.request(Method::GET, &format!("/console{path}"));
+            let request = request.header("cookie", &cookie).header("accept-language", "de");
+            plain(&request.send().await.unwrap().text().await.unwrap())
+        };
+        let page = reads("/schedules").await;
+        assert!(page.contains("im Abstand von 1h"), "{page}");
+        assert!(page.contains("Cron-Ausdruck 0 9 * * MON-FRI in Asia/Tokyo"), "{page}");
+        let link = between(&page, "<a href=\"/console/conversations/", "\"").to_owned();
+        let page = reads(&format!("/conversations/{link}")).await;
+        assert!(page.contains("delete: Genehmigung angefragt"), "{page}");
+        assert!(page.contains("Gesendet: eine Genehmigungsanfrage"), "{page}");
+    }
+}
+
+story! {
     /// The form shows no secrets, and they stay in a schedule that is saved with what it shows.
     async fn a_schedule_keeps_its_secrets_when_it_is_edited(world: &mut World) {
         staffed(world);
