@@ -34,6 +34,7 @@ pub const TOO_MANY_CONVERSATIONS: PageText = |page| page.too_many_conversations;
 pub const CROSS_SITE: PageText = |page| page.cross_site;
 pub const TOO_MANY_MESSAGES: PageText = |page| page.problems.refusals.too_many_messages;
 pub const OTHER_PERSON: PageText = |page| page.problems.refusals.other_person;
+pub const NOT_THE_LAST_MESSAGE: PageText = |page| page.problems.refusals.not_the_last_message;
 pub const NOT_A_MEMBER: PageText = |page| page.problems.refusals.not_a_member;
 pub const UPLOAD_LIMIT: PageText = |page| page.problems.refusals.upload_limit;
 pub const UPLOAD_TOO_SLOW: PageText = |page| page.problems.refusals.upload_too_slow;
