@@ -15,7 +15,7 @@ use croner::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::texts::ScheduleError;
+use crate::texts::{Language, ScheduleError};
 
 /// How it continues after the first time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,15 +96,21 @@ impl Recurrence {
         }
     }
 
-    /// A description for the model.
+    /// A description for the model and for programs.
     pub fn description(&self) -> String {
+        self.description_in(Language::English)
+    }
+
+    /// A description for people.
+    pub fn description_in(&self, language: Language) -> String {
+        let texts = &language.words().page.problems.schedules;
         match self {
-            Self::Once => "once".to_owned(),
+            Self::Once => texts.once(),
             Self::Every { seconds } => {
                 let every = std::time::Duration::from_secs((*seconds).max(1) as u64);
-                format!("every {}", humantime::format_duration(every))
+                texts.every(&humantime::format_duration(every).to_string())
             }
-            Self::Cron { pattern, zone } => format!("cron {pattern} in {zone}"),
+            Self::Cron { pattern, zone } => texts.by_cron(pattern, zone),
         }
     }
 }

@@ -5,13 +5,15 @@ use chrono_tz::Tz;
 use std::fmt;
 use thiserror::Error;
 
+use super::filled;
+
 /// Why something cannot be scheduled, in English for the model. [`ScheduleTexts::error`] has the
 /// text for people.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScheduleError {
     #[error("the text has {count} characters; 1 to {most} are allowed")]
     TextLength { count: usize, most: usize },
-    #[error("give one of at, after, every and cron (every may have at, for its first time)")]
+    #[error("give one of at, in, every and cron (every may have at, for its first time)")]
     NotOneTime,
     #[error("{} is in the past: it is {}", exact(*.due, *.zone), exact(*.now, *.zone))]
     Past { due: DateTime<Utc>, now: DateTime<Utc>, zone: Tz },
@@ -66,7 +68,7 @@ fn exact(at: DateTime<Utc>, zone: Tz) -> String {
     at.with_timezone(&zone).to_rfc3339()
 }
 
-/// A part of [`super::PageTexts`]. Words in braces are replaced.
+/// A part of [`super::ProblemTexts`]. Words in braces are replaced.
 #[derive(Debug)]
 pub struct ScheduleTexts {
     text_length: &'static str,
@@ -88,10 +90,14 @@ pub struct ScheduleTexts {
     pub not_a_participant: &'static str,
     pub no_access: &'static str,
     pub exists: &'static str,
-    /// `{limit}` is the maximum.
+    /// `{value}` is the maximum.
     pub too_many: &'static str,
     pub changed_meanwhile: &'static str,
     pub no_such_schedule: &'static str,
+    // How a schedule recurs.
+    once: &'static str,
+    every: &'static str,
+    by_cron: &'static str,
 }
 
 impl ScheduleTexts {
@@ -100,51 +106,56 @@ impl ScheduleTexts {
         match error {
             ScheduleError::TextLength { count, most } => filled(
                 self.text_length,
-                &[("{count}", &count.to_string()), ("{most}", &most.to_string())],
+                &[("count", &count.to_string()), ("most", &most.to_string())],
             ),
             ScheduleError::NotOneTime => self.not_one_time.to_owned(),
             ScheduleError::Past { due, now, zone } => {
-                filled(self.past, &[("{due}", &local(*due, *zone)), ("{now}", &local(*now, *zone))])
+                filled(self.past, &[("due", &local(*due, *zone)), ("now", &local(*now, *zone))])
             }
             ScheduleError::TooFar => self.too_far.to_owned(),
             ScheduleError::TooOften { shortest } => {
-                filled(self.too_often, &[("{shortest}", shortest)])
+                filled(self.too_often, &[("shortest", shortest)])
             }
-            ScheduleError::NotADuration(typed) => {
-                filled(self.not_a_duration, &[("{typed}", typed)])
-            }
-            ScheduleError::NotATime(typed) => filled(self.not_a_time, &[("{typed}", typed)]),
+            ScheduleError::NotADuration(typed) => filled(self.not_a_duration, &[("typed", typed)]),
+            ScheduleError::NotATime(typed) => filled(self.not_a_time, &[("typed", typed)]),
             // The reason of the parser is in English.
             ScheduleError::NotACronPattern { pattern, .. } => {
-                filled(self.not_a_cron_expression, &[("{typed}", pattern)])
+                filled(self.not_a_cron_expression, &[("typed", pattern)])
             }
-            ScheduleError::NeverOccurs(pattern) => {
-                filled(self.never_occurs, &[("{typed}", pattern)])
-            }
+            ScheduleError::NeverOccurs(pattern) => filled(self.never_occurs, &[("typed", pattern)]),
             ScheduleError::Skipped { time, zone } => {
                 let time = time.format("%Y-%m-%d %H:%M:%S").to_string();
-                filled(self.skipped, &[("{time}", &time), ("{zone}", zone.name())])
+                filled(self.skipped, &[("time", &time), ("zone", zone.name())])
             }
             ScheduleError::UnknownZone(zone) => self.zone(zone),
             ScheduleError::Unavailable => self.unavailable.to_owned(),
         }
     }
 
+    pub fn once(&self) -> String {
+        self.once.to_owned()
+    }
+
+    /// A schedule that repeats with this interval, such as `1h`.
+    pub fn every(&self, interval: &str) -> String {
+        filled(self.every, &[("interval", interval)])
+    }
+
+    /// A schedule that repeats by a cron pattern in a time zone.
+    pub fn by_cron(&self, pattern: &str, zone: &str) -> String {
+        filled(self.by_cron, &[("zone", zone), ("pattern", pattern)])
+    }
+
     fn zone(&self, zone: &UnknownZone) -> String {
         let mut text = match &zone.name {
-            Some(name) => filled(self.unknown_zone, &[("{typed}", name)]),
+            Some(name) => filled(self.unknown_zone, &[("typed", name)]),
             None => self.unknown_long_zone.to_owned(),
         };
         if !zone.near.is_empty() {
-            text += &filled(self.similar_zones, &[("{near}", &zone.near.join(", "))]);
+            text += &filled(self.similar_zones, &[("near", &zone.near.join(", "))]);
         }
         text
     }
-}
-
-/// The template with its values. Each value occurs once.
-fn filled(template: &str, values: &[(&str, &str)]) -> String {
-    values.iter().fold(template.to_owned(), |text, value| text.replace(value.0, value.1))
 }
 
 /// A time as people read it.
@@ -176,10 +187,13 @@ pub(super) const ENGLISH: ScheduleTexts = ScheduleTexts {
     not_a_participant: "This person does not take part in this conversation any more.",
     no_access: "This person has no access to this channel any more.",
     exists: "The same schedule already exists.",
-    too_many: "The maximum of {limit} schedules in this conversation is reached. Delete one first.",
+    too_many: "The maximum of {value} schedules in this conversation is reached. Delete one first.",
     changed_meanwhile: "The schedule has ended, or it was run or changed meanwhile. Load the page \
         again.",
     no_such_schedule: "There is no such schedule.",
+    once: "once",
+    every: "every {interval}",
+    by_cron: "cron {pattern} in {zone}",
 };
 
 pub(super) const GERMAN: ScheduleTexts = ScheduleTexts {
@@ -207,11 +221,14 @@ pub(super) const GERMAN: ScheduleTexts = ScheduleTexts {
     not_a_participant: "Diese Person nimmt an dieser Unterhaltung nicht mehr teil.",
     no_access: "Diese Person hat keinen Zugriff auf diesen Kanal mehr.",
     exists: "Denselben Zeitplan gibt es schon.",
-    too_many: "Das Maximum von {limit} Zeitplänen in dieser Unterhaltung ist erreicht. Lösche \
+    too_many: "Das Maximum von {value} Zeitplänen in dieser Unterhaltung ist erreicht. Lösche \
         zuerst einen.",
     changed_meanwhile: "Der Zeitplan ist beendet, oder er wurde inzwischen ausgeführt oder \
         geändert. Lade die Seite neu.",
     no_such_schedule: "Diesen Zeitplan gibt es nicht.",
+    once: "einmal",
+    every: "im Abstand von {interval}",
+    by_cron: "Cron-Ausdruck {pattern} in {zone}",
 };
 
 pub(super) const SPANISH: ScheduleTexts = ScheduleTexts {
@@ -237,11 +254,14 @@ pub(super) const SPANISH: ScheduleTexts = ScheduleTexts {
     not_a_participant: "Esta persona ya no participa en esta conversación.",
     no_access: "Esta persona ya no tiene acceso a este canal.",
     exists: "Ya existe la misma programación.",
-    too_many: "Se ha alcanzado el máximo de {limit} programaciones en esta conversación. Elimina \
+    too_many: "Se ha alcanzado el máximo de {value} programaciones en esta conversación. Elimina \
         una primero.",
     changed_meanwhile: "La programación ha terminado, o se ha ejecutado o cambiado entretanto. \
         Vuelve a cargar la página.",
     no_such_schedule: "No existe esa programación.",
+    once: "una vez",
+    every: "cada {interval}",
+    by_cron: "expresión cron {pattern} en {zone}",
 };
 
 pub(super) const CHINESE: ScheduleTexts = ScheduleTexts {
@@ -263,9 +283,12 @@ pub(super) const CHINESE: ScheduleTexts = ScheduleTexts {
     not_a_participant: "此人已不再参与该对话。",
     no_access: "此人已无权访问该渠道。",
     exists: "相同的定时任务已存在。",
-    too_many: "此对话的定时任务已达上限 {limit} 个。请先删除一个。",
+    too_many: "此对话的定时任务已达上限 {value} 个。请先删除一个。",
     changed_meanwhile: "该定时任务已结束，或在此期间已运行或被修改。请重新加载页面。",
     no_such_schedule: "没有此定时任务。",
+    once: "一次",
+    every: "每隔 {interval}",
+    by_cron: "cron 表达式 {pattern}（{zone}）",
 };
 
 #[cfg(test)]
@@ -306,12 +329,13 @@ mod tests {
     #[test]
     fn every_language_says_why_something_cannot_be_scheduled() {
         for (error, values) in errors() {
-            let texts = Language::ALL.map(|language| language.words().page.schedules.error(&error));
+            let texts = Language::ALL
+                .map(|language| language.words().page.problems.schedules.error(&error));
             for text in &texts {
                 let missing: Vec<_> =
                     values.iter().filter(|value| !text.contains(**value)).collect();
                 assert!(missing.is_empty(), "{text} lacks {missing:?}");
-                let left = text.replace("{x}", "");
+                let left = text.replace("x", "");
                 assert!(!left.contains(['{', '}', '`']), "{text}");
             }
             let different: BTreeSet<_> = texts.iter().collect();
@@ -320,9 +344,27 @@ mod tests {
     }
 
     #[test]
+    fn every_language_says_how_a_schedule_recurs() {
+        let texts = Language::ALL.map(|language| {
+            let texts = &language.words().page.problems.schedules;
+            [texts.once(), texts.every("1h"), texts.by_cron("0 9 * * {zone}", "Asia/Tokyo")]
+        });
+        for [_, every, by_cron] in &texts {
+            assert!(every.contains("1h"), "{every}");
+            assert!(
+                by_cron.contains("0 9 * * {zone}") && by_cron.contains("Asia/Tokyo"),
+                "{by_cron}"
+            );
+        }
+        let different: BTreeSet<_> = texts.iter().flatten().collect();
+        assert_eq!(different.len(), 3 * texts.len(), "{texts:?}");
+    }
+
+    #[test]
     fn the_model_is_told_in_english() {
         let texts: Vec<_> = errors().into_iter().map(|(error, _)| error.to_string()).collect();
         for expected in [
+            "give one of at, in, every and cron (every may have at, for its first time)",
             "the text has 5000 characters; 1 to 4000 are allowed",
             "2026-05-04T10:00:00+09:00 is in the past: it is 2026-05-04T19:00:00+09:00",
             "`a {x} b` is not a cron pattern (minute hour day month weekday): illegal",

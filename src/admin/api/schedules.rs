@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
-    OpenApiRouter::new().routes(routes!(index)).routes(routes!(set, delete))
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(show, set, delete))
 }
 
 /// A reminder or scheduled task.
@@ -80,18 +80,19 @@ pub fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
 }
 
 /// Lists active schedules, newest first.
-pub async fn page(
+pub async fn page<T>(
     admin: &Admin,
     filter: ScheduleFilter,
     page_request: PageRequest,
-) -> Result<Page<ScheduleView>> {
+    view: impl Fn(Schedule) -> T,
+) -> Result<Page<T>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             Ok((schedules::list(tx, &filter.conversation, &page_request).await?, page_request))
         })
     });
     let (rows, page_request) = read.await?;
-    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), |row| view(admin, row)))
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), view))
 }
 
 /// The schedule with this id, unless it has ended.
@@ -144,7 +145,19 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<ScheduleFilter>,
 ) -> Result<Json<Page<ScheduleView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?, |row| view(&admin, row)).await?))
+}
+
+/// Show a reminder or scheduled task that has not ended
+#[utoipa::path(get, path = "/schedules/{id}", tag = "schedules", params(("id" = String, Path)),
+    responses((status = 200, body = ScheduleView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn show(
+    State(admin): State<Arc<Admin>>,
+    PathNames(id): PathNames<String>,
+) -> Result<Json<ScheduleView>, Problem> {
+    let schedule = active(&admin, &id).await?.ok_or_else(missing)?;
+    Ok(Json(view(&admin, schedule)))
 }
 
 /// Pause or resume a schedule; occurrences that were missed in the meantime are skipped

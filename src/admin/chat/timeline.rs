@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::{
     activity::{Activity, Trace, TracedCall},
     participant::Participant,
+    regenerate::is_repeated,
     timeline_item::{ItemFile, ItemMarkdown, ShownItem, TimelineItem, rendered},
 };
 use crate::{
@@ -206,7 +207,12 @@ impl Timeline {
                     edit: String::new(),
                     order: order(entry.seq, 0, ""),
                     at: entry.at,
-                    what: ShownItem::Said { text, message, files: Vec::new() },
+                    what: ShownItem::Said {
+                        again: is_repeated(&message),
+                        text,
+                        message,
+                        files: Vec::new(),
+                    },
                 }),
                 // Recorded together with its message.
                 Event::FileSent { message, file, prompt: None } => {

@@ -33,6 +33,8 @@ pub enum ShownItem<T = String> {
         text: String,
         message: String,
         files: Vec<ItemFile>,
+        /// It was sent again for a new answer.
+        again: bool,
     },
     Text {
         html: T,
@@ -134,7 +136,9 @@ impl ShownItem<ItemMarkdown> {
     fn rendered(self, budget: &mut CodeBudget) -> ShownItem {
         let mut render = |text: ItemMarkdown| markdown_html::from_markdown(&text.0, budget);
         match self {
-            Self::Said { text, message, files } => ShownItem::Said { text, message, files },
+            Self::Said { text, message, files, again } => {
+                ShownItem::Said { text, message, files, again }
+            }
             Self::Text { html } => ShownItem::Text { html: render(html) },
             Self::Approval { html, approval, choices } => {
                 ShownItem::Approval { html: render(html), approval, choices }

@@ -28,7 +28,7 @@ use crate::{
         api::{caller::Caller, panic},
         code_html::CodeBudget,
         language, markdown_html, percent,
-        problem::Problem,
+        problem::{INVALID_FORM, Problem},
     },
     journal::role::Role,
     texts::{Language, console},
@@ -276,9 +276,11 @@ const PROBLEM: &str = include_str!("../web/problem.html");
 /// Renders an error as a page.
 pub fn problem(admin: &Admin, problem: &Problem, language: Language) -> Response {
     let status = problem.status();
-    let title = status.canonical_reason().unwrap_or_default();
+    let title = console::translated(status.canonical_reason().unwrap_or_default(), language);
     let detail = problem.detail(language);
-    let values = [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail)];
+    let chat = console::translated("Chat", language);
+    let values =
+        [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail), ("chat", chat)];
     (status, Html(markdown_html::sign_in_html(PROBLEM, &language.words().page, &values)))
         .into_response()
 }
@@ -296,8 +298,7 @@ pub fn back(page: &str, done: &str) -> Redirect {
 /// The part of a form that belongs to this type; further fields are ignored.
 pub fn parsed<T: DeserializeOwned>(sent: &BTreeMap<String, String>) -> Result<T, Problem> {
     let pairs = form_urlencoded::Serializer::new(String::new()).extend_pairs(sent).finish();
-    let uri: Uri =
-        format!("/?{pairs}").parse().map_err(|_| Problem::unfit("The form is not valid."))?;
+    let uri: Uri = format!("/?{pairs}").parse().map_err(|_| Problem::unfit(INVALID_FORM))?;
     Ok(Query::<T>::try_from_uri(&uri)?.0)
 }
 

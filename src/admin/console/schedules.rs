@@ -18,14 +18,14 @@ use crate::{
             parts::{Params, Slice},
             people,
             schedule_plans::{self, NewSchedule},
-            schedules::{self, ScheduleFilter},
+            schedules::{self, ScheduleFilter, ScheduleView},
         },
         problem::{Problem, SELECT_PERSON},
     },
     journal::role::Role,
     store::{
         lists::schedule_people::{self, SchedulePerson},
-        schedules::ScheduleChange,
+        schedules::{Schedule, ScheduleChange},
     },
 };
 
@@ -71,6 +71,15 @@ struct OfferedPerson {
     place: String,
 }
 
+/// A schedule of the list.
+#[derive(Serialize)]
+struct ListedSchedule {
+    #[serde(flatten)]
+    schedule: ScheduleView,
+    /// How it recurs, in the language of the page.
+    recurs: String,
+}
+
 async fn page(context: &PageContext, slice: &Slice, shown: Shown) -> Result<Response, Problem> {
     let only_in = shown.filter.conversation.clone();
     let people = if context.caller.role >= Role::Owner {
@@ -78,7 +87,12 @@ async fn page(context: &PageContext, slice: &Slice, shown: Shown) -> Result<Resp
     } else {
         Vec::new()
     };
-    let found = schedules::page(&context.admin, shown.filter, slice.page_request()?).await?;
+    let listed = |schedule: Schedule| ListedSchedule {
+        recurs: schedule.rule.description_in(context.language),
+        schedule: schedules::view(&context.admin, schedule),
+    };
+    let found =
+        schedules::page(&context.admin, shown.filter, slice.page_request()?, listed).await?;
     let zone = context.admin.planner.zone_name();
     let values = json!({
         "found": found,

@@ -522,8 +522,8 @@ story! {
 }
 
 story! {
-    /// An operator pauses, resumes and deletes schedules through the API; those missed meanwhile do
-    /// not fire.
+    /// An operator shows, pauses, resumes and deletes schedules through the API; those missed meanwhile
+    /// do not fire.
     async fn schedules_are_changed_through_the_api(world: &mut World) {
         let arguments = json!({ "text": "Stretch", "every": "1h" });
         ann_schedules(world, "remind", arguments).await;
@@ -537,6 +537,8 @@ story! {
             served.ask(&token, Method::PUT, &path, Some(json!({ "paused": paused }))).await
         };
         assert_eq!(set(true).await.0, StatusCode::OK);
+        let shown = served.get(&token, &path).await;
+        assert_eq!((&shown["id"], &shown["paused"]), (&one["id"], &json!(true)), "{shown}");
         world.time_passes(TimeDelta::hours(5)).await;
         assert_eq!(world.shown(), "Noted.");
         let (status, view) = set(false).await;
@@ -548,6 +550,8 @@ story! {
         let delete = async || served.ask(&token, Method::DELETE, &path, None).await.0;
         assert_eq!(delete().await, StatusCode::NO_CONTENT);
         assert_eq!(delete().await, StatusCode::NOT_FOUND);
+        let (status, problem) = served.ask(&token, Method::GET, &path, None).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{problem}");
         let owner = served.token("owner", Role::Owner).await;
         for kind in ["schedule_paused", "schedule_resumed", "schedule_deleted"] {
             let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
