@@ -16,9 +16,7 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{
-        hooks::{Act, Hook, HookAnswer, HookInput, OnFailure, Program},
-    },
+    agent::hooks::{Act, Hook, HookAnswer, HookInput, OnFailure, Program},
     journal::{
         event::{Call, Event, HookEffect, HookPoint, Outcome, Seq, Speaker, ToolResult},
         ids::{CallId, ConversationId},

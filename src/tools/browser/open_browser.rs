@@ -112,7 +112,7 @@ impl OpenBrowser {
             "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": &pages,
         });
         self.on_browser("Target.setAutoAttach", attach).await?;
-        // Only so that it is known why a page has crashed.
+        // Says when a page has crashed, and why.
         let discover = json!({ "discover": true, "filter": pages });
         self.on_browser("Target.setDiscoverTargets", discover).await?;
         self.refuse_downloads().await?;
