@@ -8,37 +8,67 @@ use std::{
 
 use super::markdown_html::escape;
 
-/// How much of one message is highlighted. Syntaxes are regular expressions, which can be slow.
-const MOST_BYTES: usize = 32_000;
+/// How much code of a response is highlighted. Syntaxes are regular expressions, which can be slow.
+pub const RESPONSE_BYTES: usize = 128_000;
+const OF_RESPONSE: Allowance = Allowance { bytes: RESPONSE_BYTES, time: Duration::from_secs(2) };
+/// How much of it may be in one message.
+const OF_MESSAGE: Allowance = Allowance { bytes: 32_000, time: Duration::from_millis(500) };
+/// A longer line is not highlighted.
 const LINE_BYTES: usize = 400;
-const MOST_TIME: Duration = Duration::from_millis(500);
 
-/// How much of a message may still be highlighted.
-pub struct CodeBudget {
+/// An amount of code, and the time that it may take.
+#[derive(Debug, Clone, Copy)]
+struct Allowance {
     bytes: usize,
     time: Duration,
 }
 
+impl Allowance {
+    fn admits(&self, line: &str) -> bool {
+        line.len() <= self.bytes && !self.time.is_zero()
+    }
+
+    fn spend(&mut self, bytes: usize, time: Duration) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.time = self.time.saturating_sub(time);
+    }
+}
+
+/// How much code may still be highlighted: in the messages of a response together, and in the
+/// current one.
+#[derive(Debug)]
+pub struct CodeBudget {
+    response: Allowance,
+    message: Allowance,
+}
+
 impl Default for CodeBudget {
     fn default() -> Self {
-        Self { bytes: MOST_BYTES, time: MOST_TIME }
+        Self { response: OF_RESPONSE, message: OF_MESSAGE }
     }
 }
 
 impl CodeBudget {
+    /// Continues with the next message of the response.
+    pub fn begin_message(&mut self) {
+        self.message = OF_MESSAGE;
+    }
+
     /// The parts of a line; `None` if too much has been highlighted.
     fn line<'a>(
         &mut self,
         highlighter: &mut Highlighter,
         line: &'a str,
     ) -> Option<Vec<CodePart<'a>>> {
-        if line.len() > LINE_BYTES.min(self.bytes) || self.time.is_zero() {
+        let is_admitted = self.response.admits(line) && self.message.admits(line);
+        if line.len() > LINE_BYTES || !is_admitted {
             return None;
         }
         let began_at = Instant::now();
         let parts = highlighter.line(line);
-        self.bytes -= line.len();
-        self.time = self.time.saturating_sub(began_at.elapsed());
+        let took = began_at.elapsed();
+        self.response.spend(line.len(), took);
+        self.message.spend(line.len(), took);
         parts
     }
 }
@@ -114,9 +144,25 @@ mod tests {
         let long = format!("let a = \"{}\";\nlet b = 1;\n", "x".repeat(LINE_BYTES));
         let html = of("rust", &long).unwrap();
         assert!(!html.contains("<span") && html.contains("let b = 1;"), "{html}");
-        let many = "let a = 1;\n".repeat(MOST_BYTES / 5);
+        let many = "let a = 1;\n".repeat(OF_MESSAGE.bytes / 5);
         let html = of("rust", &many).unwrap();
         assert!(html.contains("<span") && html.trim_end().ends_with("let a = 1;\n</code></pre>"));
         assert_eq!(html.lines().count(), many.lines().count() + 1);
+    }
+
+    #[test]
+    fn the_messages_of_a_response_share_its_budget() {
+        let code = "let a = 1;\n".repeat(3);
+        // The first use of a syntax takes longer.
+        of("rust", &code).unwrap();
+        let response = Allowance { bytes: 45, time: Duration::MAX };
+        let mut budget = CodeBudget { response, ..CodeBudget::default() };
+        let lines = [(); 3].map(|()| {
+            budget.begin_message();
+            let html = highlighted("rust", &code, &mut budget).unwrap();
+            assert_eq!(html.matches("let").count(), 3, "all of it is shown");
+            html.lines().filter(|line| line.contains("<span")).count()
+        });
+        assert_eq!(lines, [3, 1, 0]);
     }
 }

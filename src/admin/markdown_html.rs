@@ -1,6 +1,7 @@
 //! Renders Markdown as safe HTML: raw HTML is shown as text, links lead to the web or to mail only,
 //! and images become links, so that displaying them fetches nothing.
 
+use anyhow::{Context as _, Result};
 use comrak::{
     Arena, Node, Options, format_html,
     nodes::{AstNode, NodeMath, NodeValue},
@@ -10,7 +11,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 use super::{
-    code_html,
+    code_html::{self, CodeBudget},
     mathml::{Display, mathml},
 };
 use crate::texts::PageTexts;
@@ -24,14 +25,24 @@ static FOOTNOTE: LazyLock<Regex> =
 
 const SIGN_IN_FRAME: &str = include_str!("web/door.html");
 
-pub fn from_markdown(markdown: &str) -> String {
+/// Renders the texts of a response on a thread for work that blocks, within one budget for highlighted
+/// code.
+pub async fn rendered<T: Send + 'static>(
+    render: impl FnOnce(&mut CodeBudget) -> T + Send + 'static,
+) -> Result<T> {
+    let rendered = tokio::task::spawn_blocking(move || render(&mut CodeBudget::default())).await;
+    rendered.context("rendering Markdown")
+}
+
+/// Renders one text of a response. What the budget does not admit is shown without colours.
+pub fn from_markdown(markdown: &str, budget: &mut CodeBudget) -> String {
     let arena = Arena::new();
     let options = options();
     let root = parse_document(&arena, markdown, &options);
-    let mut budget = code_html::CodeBudget::default();
+    budget.begin_message();
     for node in root.descendants().collect::<Vec<_>>() {
         sanitize(&arena, node);
-        highlight(node, &mut budget);
+        highlight(node, budget);
     }
     let mut html = String::new();
     format_html(root, &options, &mut html).expect("writing to a String cannot fail");
@@ -43,7 +54,7 @@ pub fn from_markdown(markdown: &str) -> String {
 }
 
 /// Replaces a block of code by its highlighted form, if its language is known.
-fn highlight(node: Node<'_>, budget: &mut code_html::CodeBudget) {
+fn highlight(node: Node<'_>, budget: &mut CodeBudget) {
     let mut data = node.data_mut();
     let NodeValue::CodeBlock(block) = &data.value else { return };
     if let Some(html) = code_html::highlighted(&block.info, &block.literal, budget) {
@@ -175,6 +186,10 @@ pub fn fill(page: &str, values: &[(&str, &str)]) -> String {
 mod tests {
     use super::*;
 
+    fn html_of(markdown: &str) -> String {
+        from_markdown(markdown, &mut CodeBudget::default())
+    }
+
     /// Proves S1, S10.
     #[test]
     fn markdown_cannot_contain_active_content() {
@@ -204,7 +219,7 @@ mod tests {
             "a[^1] b[^1]\n\n[^1]: [x](javascript:alert(1))",
         ];
         for attack in attacks {
-            let html = from_markdown(attack);
+            let html = html_of(attack);
             assert!(acts(&html).is_none(), "{attack} became {html}");
         }
     }
@@ -225,21 +240,21 @@ mod tests {
     #[test]
     fn links_open_elsewhere_and_images_are_links() {
         assert_eq!(
-            from_markdown("![](https://a.example/p.png)"),
+            html_of("![](https://a.example/p.png)"),
             "<p><a target=\"_blank\" rel=\"noopener noreferrer\" href=\"https://a.example/p.png\">\
              https://a.example/p.png</a></p>\n"
         );
         assert_eq!(
-            from_markdown("[![alt](https://a.example/p.png)](https://b.example)"),
+            html_of("[![alt](https://a.example/p.png)](https://b.example)"),
             "<p><a target=\"_blank\" rel=\"noopener noreferrer\" href=\"https://b.example\">\
              alt</a></p>\n"
         );
-        assert_eq!(from_markdown("[a](file:///etc/passwd)"), "<p>a</p>\n");
+        assert_eq!(html_of("[a](file:///etc/passwd)"), "<p>a</p>\n");
     }
 
     #[test]
     fn formulas_and_footnotes_are_drawn() {
-        let html = from_markdown("It costs $5 or $x^2$.[^1] Not $\\nosuch{x}$.\n\n[^1]: A note.");
+        let html = html_of("It costs $5 or $x^2$.[^1] Not $\\nosuch{x}$.\n\n[^1]: A note.");
         assert!(html.contains("<msup>") && html.contains("$5 or"), "{html}");
         assert!(html.contains("<sup>1</sup>"), "{html}");
         assert!(html.contains("<mtext>\\nosuch{x}</mtext>"), "an unknown command is its source");

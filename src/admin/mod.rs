@@ -301,6 +301,7 @@ fn talks() -> Router<Arc<Admin>> {
         .route("/chat/older", get(events::older))
         .route("/chat/messages", post(chat::say))
         .route("/chat/press", post(chat::press))
+        .route("/chat/regenerate", post(chat::regenerate::regenerate))
         .route("/files/{digest}/{name}", get(downloads::download))
 }
 

@@ -1,12 +1,12 @@
 //! Requests to the main loop of the program: reload the configuration, change its file, check the
 //! installation.
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Admin, settings_file::FileRequest};
-use crate::store::audit::Fact;
+use crate::{store::audit::Fact, texts::SettingsError};
 
 /// A request to the main loop.
 #[derive(Debug)]
@@ -76,9 +76,8 @@ pub(super) async fn request<T>(
     admin: &Admin,
     request: impl FnOnce(oneshot::Sender<Result<T>>) -> ProgramRequest,
 ) -> Result<T> {
-    let nobody = || anyhow!("this process cannot read its configuration file again");
     let (answer, answered) = oneshot::channel();
-    let requests = admin.requests.as_ref().with_context(nobody)?;
-    requests.send(request(answer)).await.map_err(|_| nobody())?;
-    answered.await.map_err(|_| nobody())?
+    let requests = admin.requests.as_ref().context(SettingsError::NoFileAccess)?;
+    requests.send(request(answer)).await.map_err(|_| SettingsError::NoFileAccess)?;
+    answered.await.map_err(|_| SettingsError::NoFileAccess)?
 }

@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-use super::redact::{Redactor, mapped};
+use super::{
+    prompt::{Message, Prompt},
+    redact::{Redactor, mapped},
+};
 use crate::journal::event::{HookEffect, HookPoint, Usage};
 
 #[derive(Debug, Clone)]
@@ -152,6 +155,30 @@ impl Hook {
             _ => None,
         }
     }
+}
+
+/// The prompt without secrets of the configuration and without text that hooks redact. Redaction is
+/// deterministic, so that each prompt begins with the previous one and prompt caching works.
+pub fn redacted_prompt(hooks: &[Hook], redactor: &Redactor, mut prompt: Prompt) -> Prompt {
+    let hooks: Vec<_> = hooks.iter().filter(|hook| !hook.is_asked()).collect();
+    let clean = |text: &str| {
+        let own = redactor.own(text).into_owned();
+        hooks.iter().fold(own, |text, hook| hook.cleaned(&text, redactor).unwrap_or(text))
+    };
+    prompt.system = clean(&prompt.system);
+    for message in &mut prompt.messages {
+        match message {
+            Message::User { text } | Message::Tool { text, .. } => *text = clean(text),
+            Message::Picture(picture) => picture.path = clean(&picture.path),
+            Message::Assistant { text, calls } => {
+                *text = clean(text);
+                for call in calls.iter_mut().filter(|_| !hooks.is_empty()) {
+                    call.arguments = mapped(&call.arguments, &|_, text| clean(text));
+                }
+            }
+        }
+    }
+    prompt
 }
 
 fn replaced(pattern: Option<&Regex>, mark: &str, redactor: &Redactor, text: &str) -> String {

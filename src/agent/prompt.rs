@@ -93,6 +93,21 @@ impl Prompt {
         self.messages.iter().any(shown)
     }
 
+    /// The tokens of its texts, at four bytes each.
+    pub fn estimated_tokens(&self) -> u64 {
+        let size = |message: &Message| match message {
+            Message::User { text } => text.len(),
+            Message::Tool { call, text } => call.arguments.to_string().len() + text.len(),
+            Message::Assistant { text, calls } => {
+                let calls = calls.iter().map(|call| call.arguments.to_string().len());
+                text.len() + calls.sum::<usize>()
+            }
+            Message::Picture(_) => 0,
+        };
+        let messages: usize = self.messages.iter().map(size).sum();
+        (self.system.len() + messages) as u64 / 4
+    }
+
     /// The same prompt for a model without image support.
     pub fn without_pictures(mut self) -> Self {
         for message in &mut self.messages {

@@ -15,6 +15,8 @@ use croner::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::texts::{Language, ScheduleError};
+
 /// How it continues after the first time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -41,13 +43,13 @@ const LOOKED_AT: usize = 100;
 /// A later time is treated as a mistake.
 const FARTHEST: TimeDelta = TimeDelta::days(10 * 366);
 
-/// The rule and the first due time. An error is text for the model.
+/// The rule and the first due time.
 pub fn plan(
     requested: &RequestedTime,
     zone: Tz,
     shortest: TimeDelta,
     now: DateTime<Utc>,
-) -> Result<(Recurrence, DateTime<Utc>), String> {
+) -> Result<(Recurrence, DateTime<Utc>), ScheduleError> {
     let (rule, due) = match requested {
         RequestedTime { at: Some(at), after: None, every: None, cron: None } => {
             (Recurrence::Once, instant(at, zone)?)
@@ -64,20 +66,13 @@ pub fn plan(
         RequestedTime { at: None, after: None, every: None, cron: Some(cron) } => {
             by_calendar(cron, zone, shortest, now)?
         }
-        _ => {
-            return Err(
-                "give one of at, after, every and cron (every may have at, for its first time)"
-                    .into(),
-            );
-        }
+        _ => return Err(ScheduleError::NotOneTime),
     };
     if due <= now {
-        let due = due.with_timezone(&zone).to_rfc3339();
-        let now = now.with_timezone(&zone).to_rfc3339();
-        return Err(format!("{due} is in the past: it is {now}"));
+        return Err(ScheduleError::Past { due, now, zone });
     }
     if due - now > FARTHEST {
-        return Err("that is more than ten years away".into());
+        return Err(ScheduleError::TooFar);
     }
     Ok((rule, due))
 }
@@ -101,24 +96,31 @@ impl Recurrence {
         }
     }
 
-    /// A description for the model.
+    /// A description for the model and for programs.
     pub fn description(&self) -> String {
+        self.description_in(Language::English)
+    }
+
+    /// A description for people.
+    pub fn description_in(&self, language: Language) -> String {
+        let texts = &language.words().page.problems.schedules;
         match self {
-            Self::Once => "once".to_owned(),
+            Self::Once => texts.once(),
             Self::Every { seconds } => {
                 let every = std::time::Duration::from_secs((*seconds).max(1) as u64);
-                format!("every {}", humantime::format_duration(every))
+                texts.every(&humantime::format_duration(every).to_string())
             }
-            Self::Cron { pattern, zone } => format!("cron {pattern} in {zone}"),
+            Self::Cron { pattern, zone } => texts.by_cron(pattern, zone),
         }
     }
 }
 
-fn parsed(pattern: &str) -> Result<Cron, String> {
+fn parsed(pattern: &str) -> Result<Cron, ScheduleError> {
     let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-    let wrong =
-        |why| format!("`{pattern}` is not a cron pattern (minute hour day month weekday): {why}");
-    parser.parse(pattern).map_err(wrong)
+    parser.parse(pattern).map_err(|why| ScheduleError::NotACronPattern {
+        pattern: pattern.to_owned(),
+        why: why.to_string(),
+    })
 }
 
 fn by_calendar(
@@ -126,7 +128,7 @@ fn by_calendar(
     zone: Tz,
     shortest: TimeDelta,
     now: DateTime<Utc>,
-) -> Result<(Recurrence, DateTime<Utc>), String> {
+) -> Result<(Recurrence, DateTime<Utc>), ScheduleError> {
     let pattern = pattern.trim().to_owned();
     let times = parsed(&pattern)?;
     let mut due = None;
@@ -139,20 +141,20 @@ fn by_calendar(
         due = due.or(Some(next.with_timezone(&Utc)));
         last = next;
     }
-    let due = due.ok_or_else(|| format!("`{pattern}` never occurs"))?;
+    let due = due.ok_or_else(|| ScheduleError::NeverOccurs(pattern.clone()))?;
     Ok((Recurrence::Cron { pattern, zone: zone.name().to_owned() }, due))
 }
 
-fn long_enough(interval: TimeDelta, shortest: TimeDelta) -> Result<(), String> {
+fn long_enough(interval: TimeDelta, shortest: TimeDelta) -> Result<(), ScheduleError> {
     if interval >= shortest {
         return Ok(());
     }
-    let shortest = humantime::format_duration(shortest.to_std().unwrap_or_default());
-    Err(format!("that is too often: the shortest interval is {shortest}"))
+    let shortest = humantime::format_duration(shortest.to_std().unwrap_or_default()).to_string();
+    Err(ScheduleError::TooOften { shortest })
 }
 
-fn duration(text: &str) -> Result<TimeDelta, String> {
-    let wrong = || format!("`{text}` is not a duration: use 90s, 20m, 2h or 1day 12h");
+fn duration(text: &str) -> Result<TimeDelta, ScheduleError> {
+    let wrong = || ScheduleError::NotADuration(text.to_owned());
     let text = text.trim().to_lowercase();
     let found = humantime::parse_duration(text.trim_start_matches("in ")).map_err(|_| wrong())?;
     let found = TimeDelta::from_std(found).map_err(|_| wrong())?;
@@ -163,23 +165,19 @@ fn duration(text: &str) -> Result<TimeDelta, String> {
 }
 
 /// An instant with its offset, or a wall-clock time of the zone.
-fn instant(text: &str, zone: Tz) -> Result<DateTime<Utc>, String> {
+fn instant(text: &str, zone: Tz) -> Result<DateTime<Utc>, ScheduleError> {
     let text = text.trim();
     if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
         return Ok(instant.with_timezone(&Utc));
     }
     let forms = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"];
     let local = forms.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
-    let local = local
-        .ok_or_else(|| format!("`{text}` is not a time: use 2026-05-04T18:00, in the time zone"))?;
+    let local = local.ok_or_else(|| ScheduleError::NotATime(text.to_owned()))?;
     match zone.from_local_datetime(&local) {
         LocalResult::Single(instant) | LocalResult::Ambiguous(instant, _) => {
             Ok(instant.with_timezone(&Utc))
         }
-        LocalResult::None => Err(format!(
-            "{local} does not exist in {}, because the clocks go forward then. Use another time",
-            zone.name()
-        )),
+        LocalResult::None => Err(ScheduleError::Skipped { time: local, zone }),
     }
 }
 
@@ -191,7 +189,10 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn planned(requested: RequestedTime, now: &str) -> Result<(Recurrence, DateTime<Utc>), String> {
+    fn planned(
+        requested: RequestedTime,
+        now: &str,
+    ) -> Result<(Recurrence, DateTime<Utc>), ScheduleError> {
         plan(&requested, Tz::Europe__Berlin, TimeDelta::minutes(1), utc(now))
     }
 
@@ -240,7 +241,10 @@ mod tests {
         ] {
             let found = planned(requested.clone(), MAY);
             match due {
-                "" => assert!(found.unwrap_err().contains("is in the past"), "{requested:?}"),
+                "" => assert!(
+                    matches!(found, Err(ScheduleError::Past { .. })),
+                    "{requested:?}: {found:?}"
+                ),
                 due => assert_eq!(found.unwrap().1, utc(due), "{requested:?}"),
             }
         }
@@ -266,11 +270,12 @@ mod tests {
             (cron("61 * * * *"), "is not a cron pattern"),
             (cron("0 0 30 2 *"), "never occurs"),
         ] {
-            let problem = planned(requested.clone(), MAY).unwrap_err();
+            let problem = planned(requested.clone(), MAY).unwrap_err().to_string();
             assert!(problem.contains(words), "{requested:?}: {problem}");
         }
         let hourly = |requested| plan(&requested, Tz::UTC, TimeDelta::hours(1), utc(MAY));
-        assert!(hourly(cron("0,30 9 * * *")).unwrap_err().contains("too often"));
+        let too_often = hourly(cron("0,30 9 * * *")).unwrap_err();
+        assert_eq!(too_often, ScheduleError::TooOften { shortest: "1h".into() });
         assert!(hourly(cron("0 * * * *")).is_ok());
     }
 
@@ -279,7 +284,7 @@ mod tests {
     #[test]
     fn a_time_that_summer_time_skips_is_refused_or_moved() {
         let before = "2026-03-28T20:00:00Z";
-        let problem = planned(at("2026-03-29T02:30"), before).unwrap_err();
+        let problem = planned(at("2026-03-29T02:30"), before).unwrap_err().to_string();
         assert!(problem.contains("does not exist in Europe/Berlin"), "{problem}");
         assert_eq!(
             times("30 2 * * *", before, 2),

@@ -9,13 +9,15 @@ use std::{
 
 use super::tools;
 use crate::{
-    config::{Config, build},
+    agent::{hooks::Hook, redact::Redactor},
+    config::{AgentEntry, Config, build},
     gateway::Gateway,
     llm::Model,
     tools::{
         Tool,
         builder::{
-            self, BuilderConfig, BuilderTools, charged_model::UsageAccount, toolchain::Toolchains,
+            self, BuilderConfig, BuilderTools, charged_model::UsageAccount,
+            redacted_model::RedactedModel, toolchain::Toolchains,
         },
         sandbox::Sandbox,
     },
@@ -26,22 +28,35 @@ pub(super) fn folder(config: &Config) -> PathBuf {
     config.data_dir.join("builds")
 }
 
+/// The model that writes software for each agent. What the operator keeps from the agents' models is
+/// kept from these as well.
+pub(super) fn writers(
+    config: &Config,
+    models: &BTreeMap<String, Arc<dyn Model>>,
+    redactor: &Redactor,
+) -> Result<BTreeMap<String, Arc<dyn Model>>> {
+    let hooks: Arc<[Hook]> = build::hooks(&config.hooks)?.into();
+    let writer = |agent: &AgentEntry| {
+        let name = config.builder.model.as_ref().unwrap_or(&agent.model);
+        let (model, hooks) = (models.get(name)?.clone(), hooks.clone());
+        let writer = RedactedModel { model, hooks, redactor: redactor.clone() };
+        Some((agent.id.clone(), Arc::new(writer) as Arc<dyn Model>))
+    };
+    Ok(config.agents.iter().filter_map(writer).collect())
+}
+
 /// The tools, if the builder is enabled.
 pub(super) async fn tools(
     config: &Config,
-    models: &BTreeMap<String, Arc<dyn Model>>,
+    models: BTreeMap<String, Arc<dyn Model>>,
     sandbox: &Arc<Sandbox>,
     gateway: &Gateway,
 ) -> Result<Vec<Arc<dyn Tool>>> {
     if !config.builder.enabled {
         return Ok(Vec::new());
     }
-    let writers = config.agents.iter().filter_map(|agent| {
-        let model = config.builder.model.as_ref().unwrap_or(&agent.model);
-        Some((agent.id.clone(), models.get(model)?.clone()))
-    });
     Ok(builder::tools(&BuilderTools {
-        models: writers.collect(),
+        models,
         config: BuilderConfig {
             sandbox: sandbox.clone(),
             toolchains: Arc::new(toolchains(config, sandbox).await),

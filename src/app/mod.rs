@@ -120,7 +120,10 @@ impl App {
         variables: &BTreeMap<String, String>,
         given: Overrides,
     ) -> Result<Self> {
-        let store = open_store(config).await?.with_encryption(encryption(config, variables)?);
+        // At the same time, since both wait for other processes and disks.
+        let (store, sandbox) = tokio::join!(open_store(config), probed(given.sandbox));
+        let store = store?.with_encryption(encryption(config, variables)?);
+        let sandbox = sandbox?;
         let artifacts = Artifacts::new(config.data_dir.join("artifacts"));
         let (mut channels, webs) = channels::connect(config, variables, &store, &artifacts).await?;
         channels.extend(given.channels);
@@ -129,15 +132,13 @@ impl App {
             channels,
             ..gateway(config, store, artifacts)
         });
-        let sandbox = match given.sandbox {
-            Some(sandbox) => sandbox,
-            None => Arc::new(Sandbox::probe(&std::env::current_exe()?).await),
-        };
         let models = models::build(config, variables, &given.models)?;
-        let builder = builder::tools(config, &models, &sandbox, &gateway).await?;
-        let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(builder);
-        let tools = tools.chain(given.tools).collect();
-        let toolbox = Arc::new(toolbox(config, variables, &sandbox, tools)?);
+        let tools = tools::all(config, variables, &sandbox, &gateway.store)?.chain(given.tools);
+        let mut tools: Vec<_> = tools.collect();
+        let redactor = redactor(config, variables, &tools);
+        let writers = builder::writers(config, &models, &redactor)?;
+        tools.extend(builder::tools(config, writers, &sandbox, &gateway).await?);
+        let toolbox = Arc::new(toolbox(redactor, variables, &sandbox, tools)?);
         let worker = Arc::new(Worker {
             gateway: gateway.clone(),
             agents: RwLock::new(agents(config, &toolbox)?),
@@ -330,20 +331,35 @@ fn workspaces(config: &Config) -> Workspaces {
     Workspaces { root: config.data_dir.join("workspaces"), shared, builds }
 }
 
-/// Builds the toolbox. The values of environment variables that tools require are redacted like the
-/// secrets of the configuration.
-fn toolbox(
+/// This sandbox, or that of this machine.
+async fn probed(sandbox: Option<Arc<Sandbox>>) -> Result<Arc<Sandbox>> {
+    match sandbox {
+        Some(sandbox) => Ok(sandbox),
+        None => Ok(Arc::new(Sandbox::probe(&std::env::current_exe()?).await)),
+    }
+}
+
+/// Redacts the secrets of the configuration and the values of the environment variables that tools
+/// require.
+fn redactor(
     config: &Config,
     variables: &BTreeMap<String, String>,
-    sandbox: &Arc<Sandbox>,
-    tools: Vec<Arc<dyn Tool>>,
-) -> Result<Toolbox> {
+    tools: &[Arc<dyn Tool>],
+) -> Redactor {
     let mut hidden = secrets(config, variables);
     let needed = tools.iter().flat_map(|tool| tool.spec().env).filter(|v| v.default.is_none());
     hidden.extend(needed.filter_map(|variable| variable.value(variables)));
     telemetry::hide(&hidden);
     let redactor = Redactor::new(hidden.iter().map(String::as_str));
-    let redactor = redactor.for_results(config.redaction.results);
+    redactor.for_results(config.redaction.results)
+}
+
+fn toolbox(
+    redactor: Redactor,
+    variables: &BTreeMap<String, String>,
+    sandbox: &Arc<Sandbox>,
+    tools: Vec<Arc<dyn Tool>>,
+) -> Result<Toolbox> {
     let toolbox = Toolbox::with_redactor(redactor).with_environment(variables.clone());
     let toolbox = toolbox.with_sandbox(sandbox.clone());
     for tool in tools {

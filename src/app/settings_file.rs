@@ -29,6 +29,7 @@ use crate::{
         Store,
         audit::{AuditKind, Fact},
     },
+    texts::SettingsError,
 };
 
 /// How long a model or a platform may take to answer a test.
@@ -82,6 +83,9 @@ impl SettingsFile {
                 let changed = self.change(&change, action, store).await;
                 // Errors of models and platforms may quote what was sent.
                 let _ = answer.send(changed.map_err(|problem| {
+                    if problem.is::<SettingsError>() {
+                        return problem;
+                    }
                     anyhow::anyhow!("{}", redactor.own(&format!("{problem:#}")))
                 }));
                 drop(changing);
@@ -138,7 +142,7 @@ impl SettingsFile {
         let before = self.read()?;
         ensure!(
             change.version.as_ref().is_none_or(|seen| *seen == version(&before)),
-            "the file has changed in the meantime: reload this page and make the change again"
+            SettingsError::FileChanged
         );
         let new = self.new_text(&before, change)?;
         let draft = self.draft(&before, change)?;
@@ -148,7 +152,7 @@ impl SettingsFile {
             FileAction::Preview => Ok(FileChange { diff, backup: None }),
             FileAction::Test => {
                 let tested = tokio::time::timeout(TEST_WITHIN, draft.test(change.list, &change.id));
-                tested.await.context("there was no answer within 30 seconds")??;
+                tested.await.context(SettingsError::NoAnswer)??;
                 Ok(FileChange { diff, backup: None })
             }
             FileAction::Write(fact) => {
@@ -187,12 +191,7 @@ impl SettingsFile {
             .prefix(".countersign-draft-")
             .suffix(".toml")
             .tempfile_in(&folder)
-            .with_context(|| {
-                format!(
-                    "the gateway may not write to {}: change the file by hand",
-                    folder.display()
-                )
-            })?;
+            .with_context(|| SettingsError::NotWritable { folder: folder.display().to_string() })?;
         fs::write(file.path(), text).context("writing the draft")?;
         let config = Config::load(Some(file.path()), &variables).map_err(|problem| {
             let draft = file.path().display().to_string();
@@ -258,7 +257,7 @@ fn changed(
     mut refer: impl FnMut(&str, &SecretString) -> NewValue,
 ) -> Result<String> {
     let id = change.id.trim();
-    ensure!(!id.is_empty(), "an entry needs an id");
+    ensure!(!id.is_empty(), SettingsError::NoEntryId);
     let Some(values) = &change.values else { return edit::remove(before, change.list, id) };
     let texts = values.iter().map(|(key, text)| (key.clone(), NewValue::Text(text.clone())));
     let mut new: BTreeMap<_, _> = texts.collect();

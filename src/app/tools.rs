@@ -279,8 +279,9 @@ pub fn unavailable(
     sandbox: &Arc<Sandbox>,
     store: &Store,
 ) -> Result<Vec<(String, String)>> {
-    let tools = all(config, variables, sandbox, store)?.collect();
-    let specs = super::toolbox(config, variables, sandbox, tools)?.specs().into_iter();
+    let tools: Vec<_> = all(config, variables, sandbox, store)?.collect();
+    let redactor = super::redactor(config, variables, &tools);
+    let specs = super::toolbox(redactor, variables, sandbox, tools)?.specs().into_iter();
     Ok(specs.filter_map(|spec| Some((spec.name, spec.unavailable?))).collect())
 }
 

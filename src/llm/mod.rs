@@ -80,6 +80,9 @@ pub enum ModelError {
     /// The request or the key was rejected: retrying would not help.
     #[error("refused: {0}")]
     Rejected(String),
+    /// The person who pays has used up a budget: the provider was not asked.
+    #[error("{0}")]
+    OverBudget(String),
 }
 
 impl ModelError {
@@ -97,7 +100,7 @@ impl ModelError {
             Self::Filtered(_) => words.model_filtered,
             Self::MalformedCall(_) => words.model_malformed_call,
             Self::Failed(_) => words.model_failed,
-            Self::Rejected(_) => words.model_refused,
+            Self::Rejected(_) | Self::OverBudget(_) => words.model_refused,
         }
     }
 }

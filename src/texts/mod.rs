@@ -11,9 +11,11 @@
 //! - [`oidc`]: signing in with an OpenID provider
 //! - [`progress`]: the progress of a call; `recordings`: what cannot be transcribed
 //! - [`tool_sentences`]: a sentence about each built-in tool
-//! - `refusals`: messages and files that the web chat refuses
+//! - `problems`: requests that are refused; `refusals`: messages and files that the web chat refuses;
+//!   `form_errors`: forms that are not accepted; `schedule_errors`: why something cannot be scheduled
 //! - `completions`: answers to OpenAI clients
-//! - [`console`]: the console
+//! - [`console`]: the console; `timeline`: the lines of its timelines
+//! - `template`: fills values into a text
 //! - [`model`], [`limits`]: texts for the model, in English
 
 mod approval;
@@ -24,6 +26,7 @@ mod de;
 mod elicitation;
 mod en;
 mod es;
+mod form_errors;
 mod grants;
 mod guard;
 mod hosts;
@@ -36,9 +39,13 @@ mod page;
 pub mod preview;
 mod preview_notes;
 mod preview_notes_zh;
+mod problems;
 mod progress;
 mod recordings;
 mod refusals;
+mod schedule_errors;
+mod template;
+mod timeline;
 mod tool_sentences;
 mod zh;
 
@@ -59,7 +66,11 @@ pub use model::*;
 pub use oidc::SignInTexts;
 pub use page::PageTexts;
 pub use preview_notes::{PreviewNote, PreviewTexts, ServiceCost};
+pub use problems::{ProblemTexts, SettingsError};
 pub use progress::progress;
+pub use schedule_errors::{ScheduleError, ScheduleTexts, UnknownZone};
+pub use template::filled;
+pub use timeline::TimelineTexts;
 pub use tool_sentences::{ToolSentence, tool_sentence};
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.

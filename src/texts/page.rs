@@ -6,7 +6,7 @@ use super::{
     chat_script::{self, ScriptTexts},
     completions::{self, CompletionTexts},
     oidc::{self, SignInTexts},
-    refusals::{self, RefusalTexts},
+    problems::{self, ProblemTexts},
 };
 
 /// The texts of the pages, under the names used in the templates, and of error responses.
@@ -85,7 +85,7 @@ pub struct PageTexts {
     #[serde(flatten)]
     pub sign_on: SignInTexts,
     #[serde(skip)]
-    pub refusals: RefusalTexts,
+    pub problems: ProblemTexts,
     #[serde(skip)]
     pub completions: CompletionTexts,
     #[serde(skip)]
@@ -160,7 +160,7 @@ pub(super) const ENGLISH: PageTexts = PageTexts {
     drop_here: "Drop files to attach them",
     sent_file: "Sent file",
     sign_on: oidc::ENGLISH,
-    refusals: refusals::ENGLISH,
+    problems: problems::ENGLISH,
     completions: completions::ENGLISH,
     script: chat_script::ENGLISH,
 };
@@ -237,7 +237,7 @@ pub(super) const GERMAN: PageTexts = PageTexts {
     drop_here: "Dateien zum Anhängen hier ablegen",
     sent_file: "Gesendete Datei",
     sign_on: oidc::GERMAN,
-    refusals: refusals::GERMAN,
+    problems: problems::GERMAN,
     completions: completions::GERMAN,
     script: chat_script::GERMAN,
 };
@@ -312,7 +312,7 @@ pub(super) const SPANISH: PageTexts = PageTexts {
     drop_here: "Suelta los archivos para adjuntarlos",
     sent_file: "Archivo enviado",
     sign_on: oidc::SPANISH,
-    refusals: refusals::SPANISH,
+    problems: problems::SPANISH,
     completions: completions::SPANISH,
     script: chat_script::SPANISH,
 };
@@ -384,7 +384,7 @@ pub(super) const CHINESE: PageTexts = PageTexts {
     drop_here: "拖放文件以添加附件",
     sent_file: "已发送的文件",
     sign_on: oidc::CHINESE,
-    refusals: refusals::CHINESE,
+    problems: problems::CHINESE,
     completions: completions::CHINESE,
     script: chat_script::CHINESE,
 };

@@ -7,7 +7,7 @@
 //!   changes of files of the gateway
 //! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools; [`builder`]: builds software that becomes a skill
-//! - [`schedule_planner`]: plans schedules, for the tools of a chat and for the console
+//! - [`schedule_planner`]: plans schedules, for the tools of a chat, the console and the API
 //! - [`manual`]: the documentation of this build
 //! - [`browser`]: a browser in the sandbox, and its tools
 //! - [`datasources`], [`documents`], [`extensions`], [`files`], [`jobs`], [`json`], [`media`], [`memory`],

@@ -179,20 +179,18 @@ impl Tool for ChangeSchedule {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Change { id, action } = parse(arguments)?;
-        let mut schedule = find(&self.0, &id, context).await?;
+        let found = find(&self.0, &id, context).await?;
         let now = context.now;
         let to = match action {
             Action::Pause => ScheduleChange::Pause,
             Action::Resume => ScheduleChange::Resume,
             Action::Delete => ScheduleChange::Delete,
         };
-        let (state, due_at) = schedule.moved(to, now);
-        let changed = schedule.clone();
-        let set = self.0.store.write("change schedule", move |tx| {
-            Box::pin(async move { schedules::set(tx, &changed, state, due_at, now).await })
+        let change = self.0.store.write("change schedule", move |tx| {
+            Box::pin(async move { schedules::change_state(tx, &found.id, to, now).await })
         });
-        set.await.map_err(|error| broken(&error))?;
-        (schedule.state, schedule.due_at) = (state, due_at);
+        let changed = change.await.map_err(|error| broken(&error))?;
+        let schedule = changed.ok_or_else(|| missing(&id))?;
         Ok(Output::text(match action {
             Action::Delete => format!("Deleted: {}", summary(&schedule)),
             Action::Pause | Action::Resume => summary(&schedule),
@@ -233,7 +231,7 @@ async fn planned(
         by: context.person.clone(),
         taint: context.taint.clone(),
     };
-    planner.planned(does, wanted, target, context.now).await
+    Ok(planner.planned(does, wanted, target, context.now).await?)
 }
 
 /// The schedules of this conversation.
@@ -242,7 +240,7 @@ async fn all(planner: &SchedulePlanner, context: &Context) -> Result<Vec<Schedul
     let all = planner.store.read(move |tx| {
         Box::pin(async move { schedules::of_conversation(tx, &conversation).await })
     });
-    all.await.map_err(|error| broken(&error))
+    all.await.map_err(|error| broken(&error).into())
 }
 
 async fn find(
@@ -252,11 +250,13 @@ async fn find(
 ) -> Result<Schedule, ToolError> {
     let all = all(planner, context).await?;
     let found = all.into_iter().find(|schedule| code(schedule) == id.trim());
-    found.ok_or_else(|| {
-        ToolError::InvalidParameters(format!(
-            "nothing with the id {id:?} is scheduled here: list_schedules shows the ids"
-        ))
-    })
+    found.ok_or_else(|| missing(id))
+}
+
+fn missing(id: &str) -> ToolError {
+    ToolError::InvalidParameters(format!(
+        "nothing with the id {id:?} is scheduled here: list_schedules shows the ids"
+    ))
 }
 
 /// The last part of the id, which is the part that differs.

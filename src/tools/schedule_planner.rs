@@ -1,4 +1,4 @@
-//! Plans, creates and changes schedules, for the tools of a chat and for the console.
+//! Plans, creates and changes schedules, for the tools of a chat, the console and the API.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
@@ -17,6 +17,7 @@ use crate::{
         audit::{self, Fact},
         schedules::{self, Schedule, ScheduleCreated, ScheduleKind, State},
     },
+    texts::ScheduleError,
 };
 
 /// The maximum length of a reminder or task.
@@ -97,7 +98,7 @@ impl SchedulePlanner {
         new: Schedule,
         fact: Option<Fact>,
         now: DateTime<Utc>,
-    ) -> Result<ScheduleCreated, ToolError> {
+    ) -> Result<ScheduleCreated, ScheduleError> {
         let most = self.most();
         let create = self.store.write("create schedule", move |tx| {
             Box::pin(async move {
@@ -119,7 +120,7 @@ impl SchedulePlanner {
         old_due_at: DateTime<Utc>,
         fact: Fact,
         now: DateTime<Utc>,
-    ) -> Result<bool, ToolError> {
+    ) -> Result<bool, ScheduleError> {
         let change = self.store.write("edit schedule", move |tx| {
             Box::pin(async move {
                 let is_changed = schedules::edit(tx, &changed, old_due_at, now).await?;
@@ -139,26 +140,27 @@ impl SchedulePlanner {
         wanted: ScheduleArguments,
         target: ScheduleTarget,
         now: DateTime<Utc>,
-    ) -> Result<Schedule, ToolError> {
+    ) -> Result<Schedule, ScheduleError> {
         let ScheduleArguments { text, at, after, every, cron, timezone } = wanted;
         let requested = RequestedTime { at, after, every, cron };
         let count = text.chars().count();
         if text.trim().is_empty() || count > MAX_CHARS {
-            return Err(ToolError::InvalidParameters(format!(
-                "the text has {count} characters; 1 to {MAX_CHARS} are allowed"
-            )));
+            return Err(ScheduleError::TextLength { count, most: MAX_CHARS });
         }
         let zone = self.zone(timezone, &target).await?;
-        let (rule, due_at) = schedule_rule::plan(&requested, zone, self.terms.shortest, now)
-            .map_err(ToolError::InvalidParameters)?;
+        let (rule, due_at) = schedule_rule::plan(&requested, zone, self.terms.shortest, now)?;
         let ScheduleTarget { id, conversation, by, taint } = target;
         let (zone, state) = (zone.name().to_owned(), State::Waiting);
         Ok(Schedule { id, conversation, does, text, rule, zone, by, taint, state, due_at })
     }
 
-    async fn zone(&self, named: Option<String>, target: &ScheduleTarget) -> Result<Tz, ToolError> {
+    async fn zone(
+        &self,
+        named: Option<String>,
+        target: &ScheduleTarget,
+    ) -> Result<Tz, ScheduleError> {
         if let Some(named) = named {
-            return time::zone(&named);
+            return Ok(time::zone(&named)?);
         }
         let (conversation, person) = (target.conversation.clone(), target.by.clone());
         let known = self.store.read(move |tx| {
@@ -176,7 +178,17 @@ pub fn edited(old: &Schedule, new: Schedule) -> Schedule {
 }
 
 /// An error of the database, which is logged.
-pub(super) fn broken(error: &anyhow::Error) -> ToolError {
+pub(super) fn broken(error: &anyhow::Error) -> ScheduleError {
     tracing::error!(problem = format!("{error:#}"), "the schedules are unavailable");
-    ToolError::ExecutionFailed("The schedules are unavailable: try again later".into())
+    ScheduleError::Unavailable
+}
+
+/// What the model is told.
+impl From<ScheduleError> for ToolError {
+    fn from(error: ScheduleError) -> Self {
+        match error {
+            ScheduleError::Unavailable => Self::ExecutionFailed(error.to_string()),
+            wrong => Self::InvalidParameters(wrong.to_string()),
+        }
+    }
 }

@@ -11,7 +11,7 @@ use super::{
     Context, Output, Tool, ToolError,
     contract::arguments::{parse, schema},
 };
-use crate::agent::catalog::ToolSpec;
+use crate::{agent::catalog::ToolSpec, texts::UnknownZone};
 
 /// `get_current_datetime`
 pub struct CurrentDatetime;
@@ -59,7 +59,13 @@ fn format_time(now: DateTime<Utc>, zone: Tz) -> String {
 /// The maximum length of a name that an error quotes.
 const NAME_CHARS: usize = 60;
 
-pub(super) fn zone(name: &str) -> Result<Tz, ToolError> {
+impl From<UnknownZone> for ToolError {
+    fn from(unknown: UnknownZone) -> Self {
+        Self::InvalidParameters(unknown.to_string())
+    }
+}
+
+pub(super) fn zone(name: &str) -> Result<Tz, UnknownZone> {
     let name = name.trim();
     let exact = TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name));
     exact.copied().ok_or_else(|| {
@@ -67,19 +73,16 @@ pub(super) fn zone(name: &str) -> Result<Tz, ToolError> {
         // whole.
         let is_short = name.chars().count() <= NAME_CHARS;
         let shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS).collect();
-        let quoted = if is_short { format!("'{shown}'") } else { "of this name".to_owned() };
-        ToolError::InvalidParameters(format!(
-            "there is no time zone {quoted}: use an IANA name{}",
-            near(&shown)
-        ))
+        let near = near(&shown);
+        UnknownZone { name: is_short.then_some(shown), near }
     })
 }
 
 /// At most three similar zones, compared by the whole name or by the city in it.
-fn near(wanted: &str) -> String {
+fn near(wanted: &str) -> Vec<&'static str> {
     let plain = |name: &str| name.to_lowercase().replace([' ', '-'], "_");
     let wanted = plain(wanted);
-    let mut scored: Vec<(f64, &str)> = TZ_VARIANTS
+    let mut scored: Vec<(f64, &'static str)> = TZ_VARIANTS
         .iter()
         .map(|zone| {
             let whole = plain(zone.name());
@@ -90,8 +93,7 @@ fn near(wanted: &str) -> String {
         .filter(|(score, _)| *score > 0.8)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    let names: Vec<&str> = scored.into_iter().take(3).map(|(_, name)| name).collect();
-    if names.is_empty() { String::new() } else { format!(". Similar names: {}", names.join(", ")) }
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]

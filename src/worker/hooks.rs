@@ -16,11 +16,7 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::{
-        hooks::{Act, Hook, HookAnswer, HookInput, OnFailure, Program},
-        prompt::{Message, Prompt},
-        redact::mapped,
-    },
+    agent::hooks::{Act, Hook, HookAnswer, HookInput, OnFailure, Program},
     journal::{
         event::{Call, Event, HookEffect, HookPoint, Outcome, Seq, Speaker, ToolResult},
         ids::{CallId, ConversationId},
@@ -130,30 +126,6 @@ fn unread_text(session: &Session) -> String {
     let mut texts: Vec<_> = said.collect();
     texts.reverse();
     unread_results.chain(texts).collect::<Vec<_>>().join("\n\n")
-}
-
-/// The prompt without secrets of the configuration and without text that hooks redact. Redaction is
-/// deterministic, so that each prompt begins with the previous one and prompt caching works.
-pub(super) fn cleaned(worker: &Worker, mut prompt: Prompt) -> Prompt {
-    let hooks: Vec<_> = worker.hooks.iter().filter(|hook| !hook.is_asked()).collect();
-    let clean = |text: &str| {
-        let own = worker.redactor.own(text).into_owned();
-        hooks.iter().fold(own, |text, hook| hook.cleaned(&text, &worker.redactor).unwrap_or(text))
-    };
-    prompt.system = clean(&prompt.system);
-    for message in &mut prompt.messages {
-        match message {
-            Message::User { text } | Message::Tool { text, .. } => *text = clean(text),
-            Message::Picture(picture) => picture.path = clean(&picture.path),
-            Message::Assistant { text, calls } => {
-                *text = clean(text);
-                for call in calls.iter_mut().filter(|_| !hooks.is_empty()) {
-                    call.arguments = mapped(&call.arguments, &|_, text| clean(text));
-                }
-            }
-        }
-    }
-    prompt
 }
 
 /// A reply after its hooks, with the calls that the guard will judge.

@@ -124,7 +124,8 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
                     "schedule paused: its creator no longer has access"
                 );
                 let due_at = next.unwrap_or(schedule.due_at);
-                schedules::set(tx, &schedule, State::Paused, due_at, now).await?;
+                let fired = Schedule { due_at, ..schedule };
+                schedules::set(tx, &fired, State::Paused, due_at, now).await?;
                 return Ok(true);
             }
             match schedule.does {

@@ -19,7 +19,7 @@ use super::{
     vision,
 };
 use crate::{
-    agent::{compact, prompt, taint},
+    agent::{compact, hooks::redacted_prompt, prompt, taint},
     crash,
     gateway::{Queue, drafts::Drafts},
     journal::{
@@ -48,7 +48,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     }
     let group = turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none();
     let prompt = prompt::build(&turn.session, &turn.agent, group);
-    let prompt = hooks::cleaned(turn.worker, prompt);
+    let prompt = redacted_prompt(&turn.worker.hooks, &turn.worker.redactor, prompt);
     let prompt = vision::shown(turn, model.as_ref(), prompt).await;
     let (draft, target) = watch::channel(String::new());
     let drafting = Drafting::of(turn);
@@ -301,7 +301,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     };
     let reply = loop {
         let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
-        let prompt = hooks::cleaned(turn.worker, prompt);
+        let prompt = redacted_prompt(&turn.worker.hooks, &turn.worker.redactor, prompt);
         let prompt = vision::shown(turn, model.as_ref(), prompt).await;
         let replied = tokio::select! {
             replied = model.reply(&prompt, &|_| ()) => replied,

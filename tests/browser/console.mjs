@@ -161,12 +161,26 @@ async function letters() {
   await page.getByText("None yet.").waitFor();
 }
 
+// A token is created, and its secret is shown once.
+async function tokens() {
+  await open(page, "Access");
+  await page.getByLabel("Name", { exact: true }).fill("browser test");
+  await page.getByRole("button", { name: "Create token" }).click();
+  assert.match(await page.locator("code.secret").innerText(), /^cs_/);
+  await looksRight(page, "a new token");
+  await open(page, "Access");
+  await page.getByRole("rowheader", { name: "browser test" }).waitFor();
+  assert.equal(await page.locator("code.secret").count(), 0, "the secret is shown once");
+  await looksRight(page, "access");
+}
+
 try {
   await decide();
   await settings();
   await withoutScript();
   await files();
   await letters();
+  await tokens();
   for (const title of [
     "Grants", "People", "Schedules", "Artifacts", "Webhooks", "Channels", "Usage", "Audit", "Settings",
   ]) {

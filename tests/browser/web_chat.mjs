@@ -153,6 +153,18 @@ try {
   await page.waitForFunction(() => document.getElementById("stop").hidden);
   assert.equal(await log.getByText(/couldn't download/).count(), 0, "the gateway has read the files");
 
+  // The last message is answered again, with its files, in a new turn that says so.
+  const saidOnce = await page.locator('#log > [data-kind="said"]').count();
+  const regenerate = page.getByRole("button", { name: "Regenerate" });
+  await regenerate.click();
+  const repeated = await shown("said", saidOnce + 1);
+  await repeated.getByText("sent again for a new answer").waitFor();
+  await repeated.getByText("pasted.txt").waitFor();
+  await page.waitForFunction(() => document.getElementById("log").lastElementChild.dataset.kind === "text");
+  await regenerate.waitFor({ timeout: 30_000 });
+  assert.equal(await regenerate.count(), 1, "only the last answer has it");
+  await second.locator('#log > [data-kind="said"]').last().getByText("sent again").waitFor();
+
   // The menu of commands, by keyboard.
   await field.pressSequentially("/st");
   await page.getByRole("option", { name: /status/ }).waitFor();

@@ -15,7 +15,11 @@ use super::{
     parts::{Body, Page, Params, PathNames, PersonView, Slice, none},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{
+        Admin,
+        problem::{Problem, REASON_TOO_LONG},
+    },
+    agent::approvers::Voter,
     gateway::approvals::{Choice, DecisionOutcome, GrantBounds, by_id, grant_management},
     journal::{
         event::{Attachment, Status},
@@ -229,7 +233,7 @@ async fn show(
     State(admin): State<Arc<Admin>>,
     PathNames(id): PathNames<String>,
 ) -> Result<Json<WholeApproval>, Problem> {
-    whole(&admin, &id).await?.map(Json).ok_or_else(|| none("approval"))
+    whole(&admin, &id).await?.map(Json).ok_or_else(|| none(|page| page.problems.missing.approval))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -292,19 +296,19 @@ async fn decide(
     PathNames(id): PathNames<String>,
     Body(body): Body<DecisionBody>,
 ) -> Result<Json<Decided>, Problem> {
-    decided(&admin, &caller, id, body).await.map(Json)
+    decided(&admin, caller.voter(), id, body).await.map(Json)
 }
 
-/// Decides, if the caller may and the approval is open.
+/// Decides, if the voter may and the approval is open.
 pub async fn decided(
     admin: &Admin,
-    caller: &Caller,
+    voter: Voter,
     id: String,
     body: DecisionBody,
 ) -> Result<Decided, Problem> {
     let choice = choice(body)?;
-    let answer = by_id::decide_as(&admin.gateway, &id, choice, caller.voter()).await?;
-    let answer = answer.ok_or_else(|| none("approval"))?;
+    let answer = by_id::decide_as(&admin.gateway, &id, choice, voter).await?;
+    let answer = answer.ok_or_else(|| none(|page| page.problems.missing.approval))?;
     match answer.outcome {
         DecisionOutcome::Done => {}
         DecisionOutcome::Refused => return Err(Problem::new(StatusCode::FORBIDDEN, answer.text)),
@@ -317,7 +321,7 @@ pub async fn decided(
         .gateway
         .store
         .read(move |tx| Box::pin(async move { approval_store::by_id(tx, &of).await }));
-    let status = now.await?.ok_or_else(|| none("approval"))?.status;
+    let status = now.await?.ok_or_else(|| none(|page| page.problems.missing.approval))?.status;
     Ok(Decided { id, status, text: answer.text })
 }
 
@@ -327,7 +331,7 @@ fn choice(body: DecisionBody) -> Result<Choice, Problem> {
         return Err(Problem::unfit("`grant` is valid only with the decision `allow_always`."));
     }
     if body.reason.as_ref().is_some_and(|reason| reason.chars().count() > 1000) {
-        return Err(Problem::unfit("`reason` must have at most 1,000 characters."));
+        return Err(Problem::unfit(REASON_TOO_LONG));
     }
     Ok(match body.decision {
         DecisionName::Allow => Choice::Once,

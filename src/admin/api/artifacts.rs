@@ -109,7 +109,7 @@ async fn download(
 
 /// Returns the contents as a download.
 pub async fn attached(admin: &Admin, id: &str) -> Result<Response, Problem> {
-    let file = one(admin, id).await?.ok_or_else(|| none("file"))?;
+    let file = one(admin, id).await?.ok_or_else(|| none(|page| page.problems.missing.file))?;
     let bytes = admin.gateway.artifacts.read(&file.digest).await.map_err(|problem| {
         tracing::error!(problem = format!("{problem:#}"), "could not read an artifact");
         Problem::new(StatusCode::NOT_FOUND, FILE_GONE)

@@ -15,7 +15,7 @@ use crate::{
     admin::{
         Admin,
         auth::{security_headers, web_session},
-        problem::{CROSS_SITE, Problem},
+        problem::{CROSS_SITE, Problem, ProblemText, REQUIRES_ROLE},
     },
     agent::approvers::Voter,
     journal::{event::Speaker, role::Role},
@@ -106,8 +106,7 @@ fn not_allowed(api: &Api, path: &str) -> Response {
 
 /// The response for a role that is too low.
 pub fn too_little(least: Role) -> Problem {
-    let text = format!("This requires the role {} or higher.", least.as_str());
-    Problem::new(StatusCode::FORBIDDEN, text)
+    Problem::new(StatusCode::FORBIDDEN, ProblemText::with(REQUIRES_ROLE, least.as_str()))
 }
 
 fn unknown() -> Problem {

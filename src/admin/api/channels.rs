@@ -15,7 +15,10 @@ use super::{
     parts::{PathNames, none},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{
+        Admin,
+        problem::{NO_CONNECTION, Problem},
+    },
     gateway::Connected,
     store::{
         audit::{self, AuditKind, Fact},
@@ -39,7 +42,7 @@ pub struct CheckView {
 }
 
 fn connected<'a>(admin: &'a Admin, id: &str) -> Result<&'a Connected, Problem> {
-    admin.gateway.channels.get(id).ok_or_else(|| none("channel"))
+    admin.gateway.channels.get(id).ok_or_else(|| none(|page| page.problems.missing.channel))
 }
 
 /// How long to wait for the result of a reconnection, and how often to look.
@@ -86,8 +89,7 @@ async fn result_of(admin: &Admin, id: &str, number: i64) -> Result<Option<Reconn
 
 async fn request_reconnection(admin: &Admin, caller: &Caller, id: &str) -> Result<i64, Problem> {
     if !connected(admin, id)?.alone {
-        let text = "This channel is served by the gateway itself and has no connection.";
-        return Err(Problem::conflict(text));
+        return Err(Problem::conflict(NO_CONNECTION));
     }
     let fact = caller.did(AuditKind::ChannelReconnected).with("channel", id);
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());

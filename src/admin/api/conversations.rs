@@ -210,7 +210,7 @@ async fn show(
     State(admin): State<Arc<Admin>>,
     PathNames(id): PathNames<String>,
 ) -> Result<Json<ConversationView>, Problem> {
-    one(&admin, &id).await?.map(Json).ok_or_else(|| none("conversation"))
+    one(&admin, &id).await?.map(Json).ok_or_else(|| none(|page| page.problems.missing.conversation))
 }
 
 /// List the events of a conversation
@@ -223,7 +223,7 @@ async fn timeline(
     Params(slice): Params<Slice>,
 ) -> Result<Json<Page<EventView>>, Problem> {
     let page_request = slice.page_request()?;
-    one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    one(&admin, &id).await?.ok_or_else(|| none(|page| page.problems.missing.conversation))?;
     Ok(Json(happened(&admin, &id, page_request).await?))
 }
 
@@ -271,7 +271,7 @@ async fn erase_person(
     PathNames((channel, person)): PathNames<(String, String)>,
 ) -> Result<Json<ErasedView>, Problem> {
     if !admin.gateway.channels.contains_key(&channel) {
-        return Err(none("channel"));
+        return Err(none(|page| page.problems.missing.channel));
     }
     let erased = erase(&admin, &caller, &channel, &person).await?;
     erased.map(Json).ok_or_else(|| {

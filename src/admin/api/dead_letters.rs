@@ -15,7 +15,10 @@ use super::{
     parts::{Page, Params, PathNames, Slice, none},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{
+        Admin,
+        problem::{PageText, Problem},
+    },
     store::{
         audit,
         audit::AuditKind,
@@ -26,6 +29,8 @@ use crate::{
         outbox::sending::MessageStatus,
     },
 };
+
+const MISSING: PageText = |page| page.problems.missing.dead_letter;
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new()
@@ -168,9 +173,9 @@ pub async fn replay_all(admin: &Admin, caller: &Caller, channel: &str) -> Result
 /// The response to a request to replay or drop something.
 pub(super) fn no_content_or_not_found(
     settled: bool,
-    what: &'static str,
+    says: PageText,
 ) -> Result<StatusCode, Problem> {
-    settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none(what))
+    settled.then_some(StatusCode::NO_CONTENT).ok_or_else(|| none(says))
 }
 
 /// List messages that could not be delivered
@@ -221,7 +226,7 @@ async fn replay(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Replay).await?, "dead letter")
+    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Replay).await?, MISSING)
 }
 
 /// Drop a dead letter
@@ -233,5 +238,5 @@ async fn drop(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Drop).await?, "dead letter")
+    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Drop).await?, MISSING)
 }

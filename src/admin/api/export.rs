@@ -45,7 +45,8 @@ async fn export(
     State(admin): State<Arc<Admin>>,
     PathNames(id): PathNames<String>,
 ) -> Result<Response, Problem> {
-    let conversation = one(&admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    let conversation =
+        one(&admin, &id).await?.ok_or_else(|| none(|page| page.problems.missing.conversation))?;
     let body = written(admin, conversation)?;
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }

@@ -101,6 +101,6 @@ async fn revoke(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    end(&admin, &caller, &id).await?.ok_or_else(|| none("grant"))?;
+    end(&admin, &caller, &id).await?.ok_or_else(|| none(|page| page.problems.missing.grant))?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -16,7 +16,10 @@ use super::{
     parts::{Body, Page, Params, PathNames, Slice, none, sorted},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{
+        Admin,
+        problem::{Problem, TOOL_CHANGED},
+    },
     store::tools::pins::{self, Pin, PinState, Reviewed, TrustOutcome},
 };
 
@@ -104,10 +107,10 @@ pub async fn trust(
     });
     match trust.await? {
         (TrustOutcome::Trusted(_), Some(pin)) => Ok(view(admin, pin)),
-        (TrustOutcome::Changed, _) => {
-            Err(Problem::conflict("The tool has changed since it was reviewed. Review it again."))
+        (TrustOutcome::Changed, _) => Err(Problem::conflict(TOOL_CHANGED)),
+        (TrustOutcome::Missing | TrustOutcome::Trusted(_), _) => {
+            Err(none(|page| page.problems.missing.server_tool))
         }
-        (TrustOutcome::Missing | TrustOutcome::Trusted(_), _) => Err(none("tool of that server")),
     }
 }
 

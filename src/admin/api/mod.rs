@@ -9,8 +9,8 @@
 //! - [`document`], [`examples`]: the OpenAPI document, and an HTML page
 //! - [`parts`]: bodies, parameters and pages
 //! - [`approvals`], [`grants`], [`mod@panic`], [`rules`], [`audit`]: approvals and the guard
-//! - [`people`], [`conversations`], [`export`], [`schedules`], [`artifacts`]: people and
-//!   conversations
+//! - [`people`], [`conversations`], [`export`], [`schedules`], [`schedule_plans`], [`artifacts`]:
+//!   people and conversations
 //! - [`dead_letters`], [`webhooks`]: failed messages; webhook deliveries
 //! - [`channels`]: reconnecting and checking channels
 //! - [`tools`], [`mcp`], [`wasm`], [`inventory`], [`settings`], [`tokens`], [`sessions`]: tools, settings and access
@@ -34,6 +34,7 @@ pub mod panic;
 pub mod parts;
 pub mod people;
 pub mod rules;
+pub mod schedule_plans;
 pub mod schedules;
 pub mod sessions;
 mod settings;
@@ -99,6 +100,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
         .merge(dead_letters::routes())
         .merge(webhooks::routes())
         .merge(schedules::routes())
+        .merge(schedule_plans::routes())
         .merge(wiki::routes())
         .merge(conversations::routes())
         .merge(export::routes())

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    admin::problem::Problem,
+    admin::problem::{INVALID_CURSOR, INVALID_LIMIT, PageText, Problem},
     journal::{event::Speaker, role::Role},
     store::lists::PageRequest,
 };
@@ -50,7 +50,7 @@ const MOST: usize = 200;
 
 /// The response to a cursor that no page has given out, or whose item is no longer there.
 pub fn bad_cursor() -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "The cursor is not valid: use `next` of a page.")
+    Problem::new(StatusCode::BAD_REQUEST, INVALID_CURSOR)
 }
 
 /// The page of a list.
@@ -68,10 +68,9 @@ pub struct Slice {
 impl Slice {
     /// Reads one more item than requested, to determine whether there is a next page.
     pub fn page_request(&self) -> Result<PageRequest, Problem> {
-        let bad = |text: &str| Problem::new(StatusCode::BAD_REQUEST, text);
         let limit = self.limit.unwrap_or(USUAL);
         if !(1..=MOST).contains(&limit) {
-            return Err(bad("limit must be a number from 1 to 200."));
+            return Err(Problem::new(StatusCode::BAD_REQUEST, INVALID_LIMIT));
         }
         let after = match self.cursor.as_deref() {
             None => String::new(),
@@ -161,6 +160,6 @@ impl From<RoleName> for Role {
 }
 
 /// The response if something does not exist.
-pub fn none(what: &str) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, format!("There is no such {what}."))
+pub fn none(says: PageText) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, says)
 }

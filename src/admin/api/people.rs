@@ -15,7 +15,10 @@ use super::{
     parts::{Body, Page, Params, PathNames, Slice, none},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{
+        Admin,
+        problem::{CODE_HOURS, OWN_ACCOUNT, Problem, ProblemText, UNKNOWN_CHANNEL, VISITOR_ROLE},
+    },
     gateway::people::new_code,
     journal::role::Role,
     store::{
@@ -148,10 +151,10 @@ pub async fn set_role(
     role: Role,
 ) -> Result<(), Problem> {
     if !admin.gateway.channels.contains_key(channel) {
-        return Err(none("channel"));
+        return Err(none(|page| page.problems.missing.channel));
     }
     if people::at_most(person, role) < role {
-        return Err(Problem::unfit("A visitor of a widget can only be a member."));
+        return Err(Problem::unfit(VISITOR_ROLE));
     }
     Ok(create(admin, caller, channel, person, role).await?)
 }
@@ -200,7 +203,7 @@ async fn show_out(
     if dismiss(&admin, &caller, &channel, &person).await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
-        Err(none("person"))
+        Err(none(|page| page.problems.missing.person))
     }
 }
 
@@ -287,11 +290,11 @@ pub async fn offered(
 ) -> Result<OfferView, Problem> {
     let hours = body.hours.unwrap_or(24);
     if !(1..=8760).contains(&hours) {
-        return Err(Problem::unfit("`hours` must be a number from 1 to 8760."));
+        return Err(Problem::unfit(CODE_HOURS));
     }
     let channel = body.channel.unwrap_or_default();
     if !channel.is_empty() && !admin.gateway.channels.contains_key(&channel) {
-        return Err(Problem::unfit(format!("There is no channel `{channel}`.")));
+        return Err(Problem::unfit(ProblemText::with(UNKNOWN_CHANNEL, channel)));
     }
     let request = PairingCodeRequest { channel, lasts: TimeDelta::hours(hours), role: body.role };
     Ok(offer_code(admin, caller, request).await?)
@@ -317,7 +320,7 @@ async fn link(
     Body(other): Body<LinkBody>,
 ) -> Result<StatusCode, Problem> {
     if (&channel, &person) == (&other.channel, &other.person) {
-        return Err(Problem::unfit("An account cannot be linked to itself."));
+        return Err(Problem::unfit(OWN_ACCOUNT));
     }
     let fact = caller
         .did(AuditKind::Linked)
@@ -361,5 +364,9 @@ async fn unlink(
             Ok(unlinked)
         })
     });
-    if write.await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("link")) }
+    if write.await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none(|page| page.problems.missing.link))
+    }
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     admin::{
         Admin,
-        problem::Problem,
+        problem::{INVALID_RULE, Problem, ProblemText, RULE_EXISTS, RULE_NAME, UNKNOWN_AGENT},
         rules::{self, DraftRule, Explained, HypotheticalCall, ImportFormat, ImportMode},
     },
     agent::rules::{RuleDocument, RuleEntry},
@@ -91,7 +91,7 @@ pub async fn add(admin: &Admin, caller: &Caller, rule: &RuleEntry) -> Result<(),
     if put(admin, caller, rule, ImportMode::New).await? {
         Ok(())
     } else {
-        Err(Problem::conflict("A rule with this name exists. Update it instead."))
+        Err(Problem::conflict(RULE_EXISTS))
     }
 }
 
@@ -112,6 +112,18 @@ async fn replace(
     Ok(Json(placed(&admin, rule).await?))
 }
 
+/// Validates a rule.
+fn check(rule: &RuleEntry) -> Result<(), Problem> {
+    if rule.name.as_deref().unwrap_or_default().trim().is_empty() {
+        return Err(Problem::unfit(RULE_NAME));
+    }
+    rules::check(rule).map_err(|problem| invalid(&problem))
+}
+
+fn invalid(problem: &anyhow::Error) -> Problem {
+    Problem::unfit(ProblemText::with(INVALID_RULE, format!("{problem:#}")))
+}
+
 /// Returns whether the rule was stored; it is not if its name is taken.
 pub async fn put(
     admin: &Admin,
@@ -119,7 +131,7 @@ pub async fn put(
     rule: &RuleEntry,
     how: ImportMode,
 ) -> Result<bool, Problem> {
-    rules::check(rule).map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
+    check(rule)?;
     let now = admin.gateway.clock.now();
     Ok(rules::put(&admin.gateway.store, rule.clone(), how, &caller.id, now).await?)
 }
@@ -140,7 +152,7 @@ async fn remove(
 pub async fn take_out(admin: &Admin, caller: &Caller, name: String) -> Result<(), Problem> {
     let now = admin.gateway.clock.now();
     let removed = rules::remove(&admin.gateway.store, name, &caller.id, now).await?;
-    removed.then_some(()).ok_or_else(|| none("rule"))
+    removed.then_some(()).ok_or_else(|| none(|page| page.problems.missing.rule))
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -203,8 +215,7 @@ async fn import(
     Body(body): Body<ImportBody>,
 ) -> Result<Json<Imported>, Problem> {
     let tools = rules::tool_names(&admin.worker);
-    let read = rules::read(body.format, &body.text, &tools)
-        .map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
+    let read = rules::read(body.format, &body.text, &tools).map_err(|problem| invalid(&problem))?;
     let now = admin.gateway.clock.now();
     let store = &admin.gateway.store;
     let rules = rules::import_rules(store, read.document, body.replace, &caller.id, now).await?;
@@ -261,7 +272,7 @@ pub async fn explained_with(
 ) -> Result<Explained, Problem> {
     // The name does not matter for a test.
     let named = RuleEntry { name: Some("editor".to_owned()), ..rule.clone() };
-    rules::check(&named).map_err(|problem| Problem::unfit(format!("{problem:#}")))?;
+    check(&named)?;
     explain(admin, body, Some(DraftRule { replaces: replaces.to_owned(), rule })).await
 }
 
@@ -272,7 +283,7 @@ async fn explain(
 ) -> Result<Explained, Problem> {
     let TestBody { tool, arguments, agent, channel, person, role, tainted } = body;
     if !admin.worker.has_agent(&agent) {
-        return Err(Problem::unfit(format!("There is no agent `{agent}`.")));
+        return Err(Problem::unfit(ProblemText::with(UNKNOWN_AGENT, agent)));
     }
     let hypothetical =
         HypotheticalCall { tool, arguments, agent, channel, person, role, tainted, draft };

@@ -1,4 +1,4 @@
-//! Reminders and scheduled tasks of all conversations.
+//! Reminders and scheduled tasks of all conversations: the list, and their states.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};
@@ -10,33 +10,22 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    parts::{Body, Page, Params, PathNames, PersonView, Slice, none},
+    parts::{Body, Page, Params, PathNames, PersonView, Slice},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
-    journal::{
-        event::Speaker,
-        ids::{ConversationId, ScheduleId},
+    admin::{
+        Admin,
+        problem::{NO_SUCH_SCHEDULE, Problem},
     },
     store::{
-        audit::{self, AuditKind, Fact},
-        lists::{
-            PageRequest,
-            schedule_people::{self, SchedulePerson},
-        },
-        schedules::{
-            self, Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, State as ScheduleState,
-        },
+        audit::{self, AuditKind},
+        lists::PageRequest,
+        schedules::{self, Schedule, ScheduleChange, State as ScheduleState},
     },
-    tools::{
-        ToolError,
-        schedule_planner::{self, ScheduleArguments, ScheduleTarget},
-    },
-    worker::scheduler,
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
-    OpenApiRouter::new().routes(routes!(index)).routes(routes!(set, delete))
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(show, set, delete))
 }
 
 /// A reminder or scheduled task.
@@ -74,7 +63,8 @@ pub struct PausedBody {
     pub paused: bool,
 }
 
-fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
+/// The schedule without secrets.
+pub fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
     ScheduleView {
         id: schedule.id.0,
         conversation: schedule.conversation.0,
@@ -90,24 +80,19 @@ fn view(admin: &Admin, schedule: Schedule) -> ScheduleView {
 }
 
 /// Lists active schedules, newest first.
-pub async fn page(
+pub async fn page<T>(
     admin: &Admin,
     filter: ScheduleFilter,
     page_request: PageRequest,
-) -> Result<Page<ScheduleView>> {
+    view: impl Fn(Schedule) -> T,
+) -> Result<Page<T>> {
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
             Ok((schedules::list(tx, &filter.conversation, &page_request).await?, page_request))
         })
     });
     let (rows, page_request) = read.await?;
-    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), |row| view(admin, row)))
-}
-
-/// What is to be scheduled, as in a call of the tools.
-pub struct NewSchedule {
-    pub does: ScheduleKind,
-    pub arguments: ScheduleArguments,
+    Ok(Page::of(rows, &page_request, |row| row.id.to_string(), view))
 }
 
 /// The schedule with this id, unless it has ended.
@@ -117,118 +102,12 @@ pub async fn active(admin: &Admin, id: &str) -> Result<Option<Schedule>> {
         .gateway
         .store
         .read(move |tx| Box::pin(async move { schedules::by_id(tx, &id).await }));
-    Ok(read.await?.filter(is_active))
+    Ok(read.await?.filter(Schedule::is_active))
 }
 
-fn is_active(schedule: &Schedule) -> bool {
-    matches!(schedule.state, ScheduleState::Waiting | ScheduleState::Paused)
-}
-
-/// Creates a schedule for a person in a conversation, as `remind` and `schedule` do in a chat.
-pub async fn create(
-    admin: &Admin,
-    caller: &Caller,
-    target: SchedulePerson,
-    new: NewSchedule,
-) -> Result<(), Problem> {
-    let SchedulePerson { person, conversation, .. } = target;
-    let name = name(admin, &conversation, &person).await?;
-    let target = ScheduleTarget {
-        id: ScheduleId(uuid::Uuid::now_v7().simple().to_string()),
-        conversation,
-        by: Speaker { id: person, name },
-        // The person who writes it in the console is an owner.
-        taint: Vec::new(),
-    };
-    let now = admin.gateway.clock.now();
-    let schedule = admin.planner.planned(new.does, new.arguments, target, now).await;
-    let schedule = schedule.map_err(rejected)?;
-    if !has_access(admin, &schedule).await? {
-        return Err(Problem::unfit("This person has no access to this channel any more."));
-    }
-    let fact = fact(admin, caller, AuditKind::ScheduleCreated, &schedule);
-    match admin.planner.create(schedule, Some(fact), now).await.map_err(rejected)? {
-        ScheduleCreated::New => Ok(()),
-        ScheduleCreated::There(_) => Err(Problem::conflict("The same schedule already exists.")),
-        ScheduleCreated::Full => Err(Problem::conflict(format!(
-            "The maximum of {} schedules in this conversation is reached. Delete one first.",
-            admin.planner.most()
-        ))),
-    }
-}
-
-async fn name(admin: &Admin, conversation: &ConversationId, person: &str) -> Result<String> {
-    let (conversation, own) = (conversation.clone(), person.to_owned());
-    let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move { schedule_people::name(tx, &conversation, &own).await })
-    });
-    Ok(read.await?.unwrap_or_else(|| person.to_owned()))
-}
-
-/// Changes what a schedule does and when. Its conversation, person and sources stay the same.
-pub async fn edit(
-    admin: &Admin,
-    caller: &Caller,
-    id: &str,
-    mut new: NewSchedule,
-) -> Result<(), Problem> {
-    let old = active(admin, id).await?.ok_or_else(|| none("schedule"))?;
-    // The form shows the text without secrets.
-    if new.arguments.text == admin.redactor().text(&old.text) {
-        new.arguments.text.clone_from(&old.text);
-    }
-    let target = ScheduleTarget {
-        id: old.id.clone(),
-        conversation: old.conversation.clone(),
-        by: old.by.clone(),
-        taint: old.taint.clone(),
-    };
-    let now = admin.gateway.clock.now();
-    let new = admin.planner.planned(new.does, new.arguments, target, now).await;
-    let schedule = schedule_planner::edited(&old, new.map_err(rejected)?);
-    let fact = fact(admin, caller, AuditKind::ScheduleEdited, &schedule);
-    let is_changed =
-        admin.planner.change(schedule, old.due_at, fact, now).await.map_err(rejected)?;
-    let changed =
-        "The schedule has ended, or it was run or changed meanwhile: load the page again.";
-    if is_changed { Ok(()) } else { Err(Problem::conflict(changed.to_owned())) }
-}
-
-/// Whether the scheduler would run it.
-async fn has_access(admin: &Admin, schedule: &Schedule) -> Result<bool> {
-    let (worker, schedule) = (admin.worker.clone(), schedule.clone());
-    let read = admin.gateway.store.read(move |tx| {
-        Box::pin(async move {
-            scheduler::has_access(tx, &worker, &schedule.conversation, &schedule.by).await
-        })
-    });
-    read.await
-}
-
-fn fact(admin: &Admin, caller: &Caller, kind: AuditKind, schedule: &Schedule) -> Fact {
-    caller
-        .did(kind)
-        .with("schedule", schedule.id.as_str())
-        .with("conversation", schedule.conversation.as_str())
-        .with("for", schedule.by.id.as_str())
-        .with("does", schedule.does.as_str())
-        .with("text", admin.redactor().text(&schedule.text).as_ref())
-        .with("rule", schedule.rule.description())
-        .with("due_at", schedule.due_at.to_rfc3339())
-}
-
-fn rejected(error: ToolError) -> Problem {
-    match error {
-        ToolError::InvalidParameters(why) => Problem::unfit(sentence(&why)),
-        other => Problem::new(StatusCode::SERVICE_UNAVAILABLE, other.to_string()),
-    }
-}
-
-/// What a tool says to the model, as a sentence.
-fn sentence(why: &str) -> String {
-    let mut letters = why.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+/// The response if there is no schedule with an id, or it has ended.
+pub fn missing() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, NO_SUCH_SCHEDULE)
 }
 
 /// Pauses, resumes or deletes a schedule; `None` if there is none or it has ended.
@@ -247,13 +126,11 @@ pub async fn change(
     let fact = caller.did(kind).with("schedule", id.as_str());
     let write = admin.gateway.store.write("change schedule", move |tx| {
         Box::pin(async move {
-            let found = schedules::by_id(tx, &id.as_str().into()).await?;
-            let Some(mut schedule) = found.filter(is_active) else { return Ok(None) };
-            let (state, due_at) = schedule.moved(to, now);
-            schedules::set(tx, &schedule, state, due_at, now).await?;
-            audit::append(tx, audit::ADMIN, vec![fact], now).await?;
-            (schedule.state, schedule.due_at) = (state, due_at);
-            Ok(Some(schedule))
+            let changed = schedules::change_state(tx, &id.as_str().into(), to, now).await?;
+            if changed.is_some() {
+                audit::append(tx, audit::ADMIN, vec![fact], now).await?;
+            }
+            Ok(changed)
         })
     });
     Ok(write.await?.map(|schedule| view(admin, schedule)))
@@ -268,7 +145,19 @@ async fn index(
     Params(slice): Params<Slice>,
     Params(filter): Params<ScheduleFilter>,
 ) -> Result<Json<Page<ScheduleView>>, Problem> {
-    Ok(Json(page(&admin, filter, slice.page_request()?).await?))
+    Ok(Json(page(&admin, filter, slice.page_request()?, |row| view(&admin, row)).await?))
+}
+
+/// Show a reminder or scheduled task that has not ended
+#[utoipa::path(get, path = "/schedules/{id}", tag = "schedules", params(("id" = String, Path)),
+    responses((status = 200, body = ScheduleView)),
+    extensions(("x-role" = json!("operator"))))]
+async fn show(
+    State(admin): State<Arc<Admin>>,
+    PathNames(id): PathNames<String>,
+) -> Result<Json<ScheduleView>, Problem> {
+    let schedule = active(&admin, &id).await?.ok_or_else(missing)?;
+    Ok(Json(view(&admin, schedule)))
 }
 
 /// Pause or resume a schedule; occurrences that were missed in the meantime are skipped
@@ -282,7 +171,7 @@ async fn set(
     Body(body): Body<PausedBody>,
 ) -> Result<Json<ScheduleView>, Problem> {
     let to = if body.paused { ScheduleChange::Pause } else { ScheduleChange::Resume };
-    change(&admin, &caller, &id, to).await?.map(Json).ok_or_else(|| none("schedule"))
+    change(&admin, &caller, &id, to).await?.map(Json).ok_or_else(missing)
 }
 
 /// Delete a schedule
@@ -294,6 +183,6 @@ async fn delete(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    change(&admin, &caller, &id, ScheduleChange::Delete).await?.ok_or_else(|| none("schedule"))?;
+    change(&admin, &caller, &id, ScheduleChange::Delete).await?.ok_or_else(missing)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -112,5 +112,9 @@ async fn end_one(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    if end(&admin, &caller, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("session")) }
+    if end(&admin, &caller, &id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none(|page| page.problems.missing.session))
+    }
 }

@@ -14,7 +14,11 @@ use super::{
     parts::{Page, Params, Slice},
 };
 use crate::{
-    admin::{Admin, problem::Problem, reload},
+    admin::{
+        Admin,
+        problem::{Problem, ProblemText},
+        reload,
+    },
     store::audit::{ADMIN, AuditKind, Fact},
 };
 
@@ -68,7 +72,8 @@ async fn read(
 
 async fn read_again(admin: &Admin, fact: Option<Fact>) -> Result<Json<ReloadView>, Problem> {
     let changes = reload::ask(admin, fact).await;
-    let changes = changes.map_err(|problem| Problem::conflict(format!("{problem:#}")))?;
+    let changes =
+        changes.map_err(|problem| Problem::conflict(ProblemText::not_applied(&problem)))?;
     Ok(Json(ReloadView { changes }))
 }
 

@@ -14,7 +14,11 @@ use super::{
     parts::{Body, Page, Params, PathNames, RoleName, Slice, none},
 };
 use crate::{
-    admin::{Admin, auth::web_session::new_token, problem::Problem},
+    admin::{
+        Admin,
+        auth::web_session::new_token,
+        problem::{Problem, TOKEN_DAYS, TOKEN_NAME, TOKEN_NAME_TAKEN},
+    },
     journal::role::Role,
     store::{
         Store,
@@ -123,6 +127,41 @@ pub struct TokenBody {
     pub days: Option<i64>,
 }
 
+/// A token to create.
+pub struct RequestedToken {
+    pub name: String,
+    pub role: Role,
+    /// `None` for a token that does not expire.
+    pub days: Option<i64>,
+}
+
+impl From<TokenBody> for RequestedToken {
+    fn from(TokenBody { name, role, days }: TokenBody) -> Self {
+        Self { name, role: role.into(), days }
+    }
+}
+
+/// Creates a token, after validating the request.
+pub async fn issue(
+    admin: &Admin,
+    caller: &Caller,
+    request: RequestedToken,
+) -> Result<NewToken, Problem> {
+    let RequestedToken { name, role, days } = request;
+    if !is_name(&name) {
+        return Err(Problem::unfit(TOKEN_NAME));
+    }
+    if days.is_some_and(|days| !(1..=3650).contains(&days)) {
+        return Err(Problem::unfit(TOKEN_DAYS));
+    }
+    let now = admin.gateway.clock.now();
+    let token = new(&name, role, days, &caller.name, now);
+    let fact = caller.did(AuditKind::TokenCreated);
+    let secret = create_token(&admin.gateway.store, token.clone(), fact, now).await?;
+    let secret = secret.ok_or_else(|| Problem::conflict(TOKEN_NAME_TAKEN))?;
+    Ok(NewToken { token: token.into(), secret })
+}
+
 /// Lists all tokens, newest first.
 pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<TokenView>> {
     let (rows, page_request) = admin
@@ -173,24 +212,8 @@ async fn create(
     caller: Caller,
     Body(body): Body<TokenBody>,
 ) -> Result<(StatusCode, Extension<ContainsSecret>, Json<NewToken>), Problem> {
-    if !is_name(&body.name) {
-        return Err(Problem::unfit(
-            "`name` must have 1 to 64 characters, without control characters or leading or \
-                trailing spaces.",
-        ));
-    }
-    if body.days.is_some_and(|days| !(1..=3650).contains(&days)) {
-        return Err(Problem::unfit("`days` must be a number from 1 to 3650."));
-    }
-    let now = admin.gateway.clock.now();
-    let token = new(&body.name, body.role.into(), body.days, &caller.name, now);
-    let fact = caller.did(AuditKind::TokenCreated);
-    let secret = create_token(&admin.gateway.store, token.clone(), fact, now).await?;
-    let secret = secret.ok_or_else(|| {
-        Problem::conflict("An active token has this name. Revoke it first, or choose another name.")
-    })?;
-    let made = NewToken { token: token.into(), secret };
-    Ok((StatusCode::CREATED, Extension(ContainsSecret), Json(made)))
+    let issued = issue(&admin, &caller, body.into()).await?;
+    Ok((StatusCode::CREATED, Extension(ContainsSecret), Json(issued)))
 }
 
 /// Revoke a token immediately
@@ -201,5 +224,9 @@ async fn revoke(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    if end(&admin, &caller, &id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(none("token")) }
+    if end(&admin, &caller, &id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(none(|page| page.problems.missing.token))
+    }
 }

@@ -15,7 +15,10 @@ use super::{
     parts::{Body, Page, Params, PathNames, Slice, none, sorted},
 };
 use crate::{
-    admin::{Admin, problem::Problem},
+    admin::{
+        Admin,
+        problem::{Problem, ProblemText, TOOL_OF_SERVER},
+    },
     agent::catalog::{EffectClass, Tier, ToolSource, ToolSpec},
     journal::role::Role,
     store::{
@@ -213,25 +216,21 @@ pub async fn set_tool(
     id: &str,
     change: ToolChange,
 ) -> Result<ToolView, Problem> {
-    let tool = one(admin, id).await?.ok_or_else(|| none("tool"))?;
+    let tool = one(admin, id).await?.ok_or_else(|| none(|page| page.problems.missing.tool))?;
     if let Some(server) = tool.server {
-        let text = format!(
-            "This tool is provided by the MCP server `{server}`. Change the server, for \
-                all its tools."
-        );
-        return Err(Problem::conflict(text));
+        return Err(Problem::conflict(ProblemText::with(TOOL_OF_SERVER, server)));
     }
     set(admin, caller, SettingKind::Tool, id, change).await?;
     show_tool(admin, id).await
 }
 
 async fn show_tool(admin: &Admin, id: &str) -> Result<ToolView, Problem> {
-    one(admin, id).await?.ok_or_else(|| none("tool"))
+    one(admin, id).await?.ok_or_else(|| none(|page| page.problems.missing.tool))
 }
 
 async fn server(admin: &Admin, role: Role, id: &str) -> Result<ServerView, Problem> {
     let found = all_servers(admin, role).await?.into_iter().find(|server| server.id == id);
-    found.ok_or_else(|| none("MCP server"))
+    found.ok_or_else(|| none(|page| page.problems.missing.mcp_server))
 }
 
 /// Changes all tools of a server.

@@ -92,5 +92,5 @@ async fn trust(
 ) -> Result<Json<ModuleView>, Problem> {
     mcp::trust(&admin, &caller, MODULES, TrustBody { tool: id.clone(), digest }).await?;
     let found = all(&admin).await?.into_iter().find(|module| module.id == id);
-    found.map(Json).ok_or_else(|| none("component"))
+    found.map(Json).ok_or_else(|| none(|page| page.problems.missing.component))
 }

@@ -44,6 +44,8 @@ pub struct DeliveryView {
     pub body: Value,
     pub status: DeliveryStatus,
     pub attempts: i64,
+    /// The earliest time at which a waiting delivery is sent
+    pub next_attempt_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
 }
 
@@ -79,10 +81,18 @@ pub struct DeliveryFilter {
 }
 
 fn view(admin: &Admin, row: WebhookDelivery) -> DeliveryView {
-    let WebhookDelivery { id, subscription, topic, body, status, attempts, created_at } = row;
-    let body = serde_json::from_str(&body).unwrap_or(Value::String(body));
-    let body = admin.redactor().value(&body);
-    DeliveryView { id, subscription, topic, body, status, attempts, created_at }
+    let body = serde_json::from_str(&row.body).unwrap_or(Value::String(row.body));
+    let waits = row.status == DeliveryStatus::Waiting;
+    DeliveryView {
+        id: row.id,
+        subscription: row.subscription,
+        topic: row.topic,
+        body: admin.redactor().value(&body),
+        status: row.status,
+        attempts: row.attempts,
+        next_attempt_at: waits.then(|| row.not_before.max(row.created_at)),
+        created_at: row.created_at,
+    }
 }
 
 /// Lists deliveries, newest first.
@@ -115,7 +125,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     Ok(found.map(|row| WholeDelivery { delivery: view(admin, row), tries }))
 }
 
-/// Replays or drops a dead delivery. Returns whether it was dead.
+/// Replays a dead or waiting delivery, or drops a dead one. Returns whether it was in such a state.
 pub async fn resolve(
     admin: &Admin,
     caller: &Caller,
@@ -128,7 +138,11 @@ pub async fn resolve(
     let (fact, id, now) = (fact.with("delivery", id), id.to_owned(), admin.gateway.clock.now());
     let write = admin.gateway.store.write("resolve webhook delivery", move |tx| {
         Box::pin(async move {
-            let settled = deliveries::revive(tx, &id, replay).await?;
+            let settled = if replay {
+                deliveries::replay(tx, &id).await?
+            } else {
+                deliveries::drop_dead(tx, &id).await?
+            };
             if settled {
                 audit::append(tx, audit::ADMIN, vec![fact], now).await?;
             }
@@ -174,10 +188,10 @@ async fn show(
     State(admin): State<Arc<Admin>>,
     PathNames(id): PathNames<String>,
 ) -> Result<Json<WholeDelivery>, Problem> {
-    whole(&admin, &id).await?.map(Json).ok_or_else(|| none("delivery"))
+    whole(&admin, &id).await?.map(Json).ok_or_else(|| none(|page| page.problems.missing.delivery))
 }
 
-/// Send a dead delivery again, starting with the first attempt
+/// Send a dead or waiting delivery now, starting with the first attempt
 #[utoipa::path(post, path = "/webhook-deliveries/{id}/replay", tag = "webhooks",
     params(("id" = String, Path)), responses((status = 204)),
     extensions(("x-role" = json!("operator"))))]
@@ -186,10 +200,8 @@ async fn replay(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    no_content_or_not_found(
-        resolve(&admin, &caller, &id, Resolution::Replay).await?,
-        "dead delivery",
-    )
+    let replayed = resolve(&admin, &caller, &id, Resolution::Replay).await?;
+    no_content_or_not_found(replayed, |page| page.problems.missing.unsent_delivery)
 }
 
 /// Drop a dead delivery
@@ -201,5 +213,6 @@ async fn drop(
     caller: Caller,
     PathNames(id): PathNames<String>,
 ) -> Result<StatusCode, Problem> {
-    no_content_or_not_found(resolve(&admin, &caller, &id, Resolution::Drop).await?, "dead delivery")
+    let dropped = resolve(&admin, &caller, &id, Resolution::Drop).await?;
+    no_content_or_not_found(dropped, |page| page.problems.missing.dead_delivery)
 }

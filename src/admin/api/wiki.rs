@@ -175,5 +175,8 @@ async fn show(
     State(admin): State<Arc<Admin>>,
     PathNames((agent, page)): PathNames<(String, String)>,
 ) -> Result<Json<WikiPageView>, Problem> {
-    find(&admin, &agent, &page).await?.map(Json).ok_or_else(|| none("page"))
+    find(&admin, &agent, &page)
+        .await?
+        .map(Json)
+        .ok_or_else(|| none(|page| page.problems.missing.page))
 }

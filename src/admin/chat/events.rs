@@ -27,10 +27,18 @@ use tokio::{
 use super::{
     activity::Activity,
     participant::Participant,
-    timeline::{OlderPage, ShownItem, Timeline, TimelineItem},
+    timeline::{OlderPage, Timeline},
+    timeline_item::{ShownItem, TimelineItem},
 };
 use crate::{
-    admin::{Admin, auth::rate_limit::Opened, language, markdown_html, problem::Problem},
+    admin::{
+        Admin,
+        auth::rate_limit::Opened,
+        code_html::CodeBudget,
+        language,
+        markdown_html::{self, from_markdown},
+        problem::Problem,
+    },
     journal::event::Seq,
 };
 
@@ -143,9 +151,7 @@ impl Page {
 
     async fn forward(&mut self, shown: WebShown) {
         match shown.what {
-            Outgoing::Draft { markdown } => {
-                self.push("draft", &json!({ "html": markdown_html::from_markdown(&markdown) }));
-            }
+            Outgoing::Draft { markdown } => self.push_markdown("draft", vec![markdown]).await,
             Outgoing::Typing => self.push("typing", &json!({})),
             Outgoing::Toast { text, .. } => self.push("toast", &json!({ "text": text })),
             _ => self.refresh(vec![shown]).await,
@@ -186,13 +192,16 @@ impl Page {
             }
             received.extend(more);
         }
-        for shown in received {
+        let unrecorded = received.into_iter().filter_map(|shown| {
             let known = self.timeline.has(&shown.key) || shown.replaces.is_some();
-            if let Outgoing::Text { markdown, .. } = shown.what
-                && !known
-            {
-                self.push("aside", &json!({ "html": markdown_html::from_markdown(&markdown) }));
+            match shown.what {
+                Outgoing::Text { markdown, .. } if !known => Some(markdown),
+                _ => None,
             }
+        });
+        let unrecorded: Vec<_> = unrecorded.collect();
+        if !unrecorded.is_empty() {
+            self.push_markdown("aside", unrecorded).await;
         }
     }
 
@@ -233,6 +242,21 @@ impl Page {
             }),
         );
         self.last_activity = Some(activity);
+    }
+
+    /// Renders texts, and sends each as an event with this name.
+    async fn push_markdown(&mut self, name: &str, texts: Vec<String>) {
+        let render = move |budget: &mut CodeBudget| {
+            texts.iter().map(|text| from_markdown(text, budget)).collect::<Vec<_>>()
+        };
+        match markdown_html::rendered(render).await {
+            Ok(rendered) => {
+                for html in rendered {
+                    self.push(name, &json!({ "html": html }));
+                }
+            }
+            Err(problem) => log_problem(&problem),
+        }
     }
 
     fn push(&mut self, name: &str, what: &Value) {

@@ -3,9 +3,10 @@
 //! - [`participant`]: a person in a web chat
 //! - [`widget`], [`visitor`]: the web chat in pages of other sites, and its visitors
 //! - [`events`]: the event stream of an open page
-//! - [`timeline`]: a conversation as the page shows it
+//! - [`timeline`], [`timeline_item`]: a conversation as the page shows it, and what it consists of
 //! - [`activity`]: what the running turn does, and its tool calls
 //! - [`own_conversations`]: the list of a person's conversations
+//! - [`regenerate`]: a new answer to the last message
 //! - [`uploads`]: files that people upload
 //! - [`downloads`]: downloads of files that were sent
 
@@ -14,7 +15,9 @@ pub mod downloads;
 pub mod events;
 pub mod own_conversations;
 pub mod participant;
+pub mod regenerate;
 pub mod timeline;
+pub mod timeline_item;
 pub mod uploads;
 pub mod visitor;
 pub mod widget;
@@ -249,14 +252,14 @@ pub struct PostedMessage {
     files: Vec<String>,
 }
 
-/// A message with its files.
-struct MessageWithFiles {
-    message: PostedMessage,
+/// A message to store.
+struct NewMessage {
+    key: String,
+    text: String,
     files: Vec<FileRef>,
 }
 
-/// Responds once the message is in the database. A message that the rate limit refuses is not
-/// stored; the page can send it again.
+/// Responds once the message is in the database.
 pub async fn say(
     State(admin): State<Arc<Admin>>,
     participant: Participant,
@@ -264,10 +267,28 @@ pub async fn say(
     message: Result<Json<PostedMessage>, JsonRejection>,
 ) -> Result<Response, Problem> {
     let Json(message) = message.map_err(unreadable)?;
-    let channel = participant.channel.as_str();
     let files = uploads::files(&admin, &participant, &message.files).await?;
-    let new = own_conversations::new_name(&admin, &participant, &message.text).await?;
-    let incoming = incoming(&admin, &participant, &headers, MessageWithFiles { message, files })?;
+    let name = own_conversations::new_name(&admin, &participant, &message.text).await?;
+    let new = NewMessage { key: message_key("w", &message.id)?, text: message.text, files };
+    let incoming = incoming(&admin, &participant, &headers, new)?;
+    if let Some(refused) = stored(&admin, &participant, incoming).await? {
+        return Ok(refused);
+    }
+    if let Some(name) = name {
+        own_conversations::name(&admin, &participant, name).await?;
+    }
+    admin.changed.send(participant.speaker.id).ok();
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Stores a message. One that the rate limit refuses is not stored, and the page can send it again;
+/// then this is the response.
+async fn stored(
+    admin: &Arc<Admin>,
+    participant: &Participant,
+    incoming: Incoming,
+) -> Result<Option<Response>, Problem> {
+    let channel = participant.channel.as_str();
     let stored = receive_from_web(&admin.gateway, channel, incoming, participant.oidc_role).await;
     let refused = stored.map_err(|problem| {
         let problem = format!("{problem:#}");
@@ -281,30 +302,29 @@ pub async fn say(
     if let Some(RateLimited { wait }) = refused {
         let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_MESSAGES);
         let seconds = (wait.as_secs() + 1).to_string();
-        return Ok(([(RETRY_AFTER, seconds)], problem).into_response());
+        return Ok(Some(([(RETRY_AFTER, seconds)], problem).into_response()));
     }
-    if let Some(name) = new {
-        own_conversations::name(&admin, &participant, name).await?;
-    }
-    admin.changed.send(participant.speaker.id).ok();
-    Ok(StatusCode::NO_CONTENT.into_response())
+    Ok(None)
+}
+
+/// The id of a message from the one that the page created.
+fn message_key(prefix: &str, id: &str) -> Result<String, Problem> {
+    let id = Uuid::try_parse(id).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_ID))?;
+    Ok(format!("{prefix}{}", id.simple()))
 }
 
 fn incoming(
     admin: &Admin,
     participant: &Participant,
     headers: &HeaderMap,
-    MessageWithFiles { message, files }: MessageWithFiles,
+    NewMessage { key, text, files }: NewMessage,
 ) -> Result<Incoming, Problem> {
-    let id =
-        Uuid::try_parse(&message.id).map_err(|_| Problem::new(StatusCode::BAD_REQUEST, BAD_ID))?;
-    if message.text.trim().is_empty() && files.is_empty() {
+    if text.trim().is_empty() && files.is_empty() {
         return Err(Problem::new(StatusCode::BAD_REQUEST, EMPTY));
     }
-    if message.text.chars().count() > TEXT_CHARS {
+    if text.chars().count() > TEXT_CHARS {
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, TOO_LONG));
     }
-    let key = format!("w{}", id.simple());
     let person = Person {
         id: participant.speaker.id.clone(),
         name: participant.speaker.name.clone(),
@@ -319,7 +339,7 @@ fn incoming(
         person: Some(person),
         what: IncomingContent::Text {
             message: key,
-            text: message.text,
+            text,
             reply_to: None,
             addressed: true,
             files,

@@ -1,17 +1,19 @@
 //! A conversation as the page shows it: received and sent messages in one order.
 
 use anyhow::Result;
-use channels::{Choice, Outgoing, Place, text};
+use channels::{Outgoing, Place, text};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use std::collections::HashMap;
 
 use super::{
-    activity::{Activity, CallStatus, Trace, TracedCall},
+    activity::{Activity, Trace, TracedCall},
     participant::Participant,
+    regenerate::is_repeated,
+    timeline_item::{ItemFile, ItemMarkdown, ShownItem, TimelineItem, rendered},
 };
 use crate::{
-    admin::{Admin, markdown_html, percent},
+    admin::Admin,
     agent::redact::Redactor,
     journal::{
         event::{Entry, Event, Seq},
@@ -38,82 +40,11 @@ const EVENTS: usize = 5_000;
 /// How much is shown of the arguments and of the result of a call.
 const CALL_CHARS: usize = 4_000;
 
-/// An item of the timeline.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TimelineItem {
-    pub id: String,
-    /// The edit whose content this is, if any. Later edits sort after earlier ones.
-    pub edit: String,
-    /// Sorts as text.
-    pub order: String,
-    pub at: DateTime<Utc>,
-    #[serde(flatten)]
-    pub what: ShownItem,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ShownItem {
-    /// `message` is the id that the page created.
-    Said {
-        text: String,
-        message: String,
-        files: Vec<ItemFile>,
-    },
-    Text {
-        html: String,
-    },
-    #[serde(rename = "question")]
-    Approval {
-        html: String,
-        approval: String,
-        choices: Vec<Choice>,
-    },
-    /// Replaces the approval with the same id.
-    Settled {
-        html: String,
-    },
-    File {
-        name: String,
-        media_type: String,
-        size_bytes: u64,
-        url: String,
-        html: String,
-    },
-    /// A tool call, without secrets.
-    Call {
-        tool: String,
-        /// What the call does, in a sentence.
-        summary: String,
-        state: CallStatus,
-        arguments: String,
-        result: Option<String>,
-        took_ms: Option<u64>,
-    },
-}
-
-/// A file that came with a message.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ItemFile {
-    pub name: String,
-    pub size_bytes: Option<u64>,
-}
-
 /// Items that came before others, and before which event there are more.
 #[derive(Debug, Serialize)]
 pub struct OlderPage {
     pub items: Vec<TimelineItem>,
     pub before: Option<Seq>,
-}
-
-impl TimelineItem {
-    /// The files of this message, if the item is one.
-    fn files_of(&mut self, id: &str) -> Option<&mut Vec<ItemFile>> {
-        match &mut self.what {
-            ShownItem::Said { message, files, .. } if message == id => Some(files),
-            _ => None,
-        }
-    }
 }
 
 /// What one page shows, and what it still has to load.
@@ -194,7 +125,7 @@ impl Timeline {
         let mut items = self.happened(entries, admin.redactor());
         items.extend(rows.into_iter().filter_map(|row| self.show(row)));
         items.sort_by(|a, b| a.order.cmp(&b.order));
-        Ok(items)
+        rendered(items).await
     }
 
     /// What came before the event `before`.
@@ -229,7 +160,7 @@ impl Timeline {
         let mut items = self.happened(entries, admin.redactor());
         items.extend(rows.into_iter().chain(edits).filter_map(|row| self.show(row)));
         items.sort_by(|a, b| a.order.cmp(&b.order));
-        Ok(OlderPage { items, before: more })
+        Ok(OlderPage { items: rendered(items).await?, before: more })
     }
 
     /// The first of these events, if there are earlier ones that were not read and are still shown.
@@ -255,8 +186,12 @@ impl Timeline {
         self.shown.contains_key(id.as_str())
     }
 
-    fn happened(&mut self, entries: Vec<Entry>, redactor: &Redactor) -> Vec<TimelineItem> {
-        let mut items: Vec<TimelineItem> = Vec::new();
+    fn happened(
+        &mut self,
+        entries: Vec<Entry>,
+        redactor: &Redactor,
+    ) -> Vec<TimelineItem<ItemMarkdown>> {
+        let mut items: Vec<TimelineItem<ItemMarkdown>> = Vec::new();
         for entry in entries {
             self.seen_upto = entry.seq;
             let calls = self.trace.apply(&entry);
@@ -272,7 +207,12 @@ impl Timeline {
                     edit: String::new(),
                     order: order(entry.seq, 0, ""),
                     at: entry.at,
-                    what: ShownItem::Said { text, message, files: Vec::new() },
+                    what: ShownItem::Said {
+                        again: is_repeated(&message),
+                        text,
+                        message,
+                        files: Vec::new(),
+                    },
                 }),
                 // Recorded together with its message.
                 Event::FileSent { message, file, prompt: None } => {
@@ -288,13 +228,13 @@ impl Timeline {
         items
     }
 
-    fn call(&self, traced: TracedCall, redactor: &Redactor) -> TimelineItem {
+    fn call(&self, traced: TracedCall, redactor: &Redactor) -> TimelineItem<ItemMarkdown> {
         let TracedCall { call, status, result, took_ms, made, place, made_at, changed, .. } =
             traced;
         let arguments = redactor.value(&call.arguments);
         let summary = self.language.words().call_summary(&call.tool, &arguments);
         let what = ShownItem::Call {
-            summary: markdown_html::from_markdown(&summary),
+            summary: ItemMarkdown(summary),
             state: status,
             arguments: beginning(&text::reveal(&format!("{arguments:#}"))),
             result: result.map(|text| beginning(&text::reveal(&redactor.text(&text)))),
@@ -306,14 +246,14 @@ impl Timeline {
     }
 
     /// The row as the page shows it, if it is new to the page.
-    fn show(&mut self, row: ShownRow) -> Option<TimelineItem> {
+    fn show(&mut self, row: ShownRow) -> Option<TimelineItem<ItemMarkdown>> {
         if let Some(edited) = &row.edits {
             return self.edit(edited.as_str(), &row.id, row.what);
         }
         if self.shown.contains_key(row.id.as_str()) {
             return None;
         }
-        let what = shown(row.what)?;
+        let what = ShownItem::of(row.what)?;
         let (id, order) = (row.id.to_string(), order(row.seq, 1, row.id.as_str()));
         let known = KnownItem { order: order.clone(), at: row.created_at, edit: String::new() };
         self.shown.insert(id.clone(), known);
@@ -322,10 +262,15 @@ impl Timeline {
 
     /// An edit is shown in the place of the edited row. The page ignores edits of rows that it does
     /// not have.
-    fn edit(&mut self, edited: &str, edit: &OutboxId, what: Outgoing) -> Option<TimelineItem> {
+    fn edit(
+        &mut self,
+        edited: &str,
+        edit: &OutboxId,
+        what: Outgoing,
+    ) -> Option<TimelineItem<ItemMarkdown>> {
         let known = self.shown.get_mut(edited).filter(|k| k.edit.as_str() < edit.as_str())?;
         edit.as_str().clone_into(&mut known.edit);
-        let what = shown(what)?;
+        let what = ShownItem::of(what)?;
         let (id, edit, order) = (edited.to_owned(), edit.to_string(), known.order.clone());
         Some(TimelineItem { id, edit, order, at: known.at, what })
     }
@@ -355,33 +300,4 @@ fn beginning(text: &str) -> String {
 /// Messages come before the replies to them; ids sort in order of creation.
 fn order(seq: Seq, rank: u8, id: &str) -> String {
     format!("{seq:019}.{rank}.{id}")
-}
-
-fn shown(what: Outgoing) -> Option<ShownItem> {
-    Some(match what {
-        Outgoing::Text { markdown, .. } => {
-            ShownItem::Text { html: markdown_html::from_markdown(&markdown) }
-        }
-        // A settled approval with remaining buttons is shown as an approval.
-        Outgoing::Approval { markdown, approval, choices, .. }
-        | Outgoing::Settled { markdown, approval: Some(approval), choices } => {
-            ShownItem::Approval { html: markdown_html::from_markdown(&markdown), approval, choices }
-        }
-        Outgoing::Settled { markdown, .. } => {
-            ShownItem::Settled { html: markdown_html::from_markdown(&markdown) }
-        }
-        Outgoing::File { name, media_type, size_bytes, digest, caption, .. } => ShownItem::File {
-            url: format!("/files/{digest}/{}", percent::encoded(&name)),
-            name: text::neutralise(&name),
-            media_type,
-            size_bytes,
-            html: markdown_html::from_markdown(&caption.unwrap_or_default()),
-        },
-        Outgoing::Placeholder { .. }
-        | Outgoing::Draft { .. }
-        | Outgoing::Removal
-        | Outgoing::Typing
-        | Outgoing::Reaction { .. }
-        | Outgoing::Toast { .. } => return None,
-    })
 }

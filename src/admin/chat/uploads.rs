@@ -139,7 +139,7 @@ async fn book(admin: &Admin, participant: &Participant, bytes: u64) -> Result<()
     if admin.gateway.store.book_upload(upload, admin.gateway.clock.now()).await? {
         return Ok(());
     }
-    let text = ProblemText::Limit { says: UPLOAD_LIMIT, limit: size(most) };
+    let text = ProblemText::with(UPLOAD_LIMIT, size(most));
     Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text))
 }
 

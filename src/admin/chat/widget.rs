@@ -44,7 +44,7 @@ fn known<'a>(admin: &'a Admin, channel: &str) -> Result<&'a Arc<Web>, Problem> {
 /// The script that a page of another site includes.
 pub async fn script(headers: HeaderMap) -> Response {
     let words = &language::of(&headers).words().page;
-    let unavailable = words.refusals.chat_unavailable;
+    let unavailable = words.problems.refusals.chat_unavailable;
     let said = json!({
         "open": words.open_chat,
         "close": words.close_chat,

@@ -19,6 +19,7 @@ use crate::{
         console::live,
         problem::Problem,
     },
+    agent::approvers::Voter,
     journal::event::Status,
 };
 
@@ -61,7 +62,8 @@ pub async fn decide(
 ) -> Result<Redirect, Problem> {
     let reason = Some(sent.reason).filter(|reason| !reason.trim().is_empty());
     let body = DecisionBody { decision: sent.decision, reason, grant: None };
-    let decided = decided(&context.admin, &context.caller, id, body).await?;
+    let voter = Voter { language: context.language, ..context.caller.voter() };
+    let decided = decided(&context.admin, voter, id, body).await?;
     let done = match (sent.decision, decided.status) {
         (DecisionName::WithdrawVote, _) => "vote_withdrawn",
         (_, Status::Pending) => "voted",

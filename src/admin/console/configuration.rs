@@ -13,7 +13,7 @@ use super::page::{self, PageContext, Sent};
 use crate::{
     admin::{
         api::parts::Params,
-        problem::Problem,
+        problem::{NO_SUCH_LIST, Problem, ProblemText},
         settings_file::{
             self, EntryChange, EntryList, FieldKind, FileAction, FileChange, FileView,
         },
@@ -41,7 +41,7 @@ pub async fn index(
             let form = EntryForm::of(&view, &query);
             page_values(&view, form, &Outcome::default())
         }
-        Err(problem) => unavailable(&format!("{problem:#}")),
+        Err(problem) => unavailable(&ProblemText::not_available(&problem).text(context.language)),
     };
     context.page("configuration.html", values).await
 }
@@ -126,8 +126,7 @@ pub async fn change(
     Sent(sent): Sent<BTreeMap<String, String>>,
 ) -> Result<Response, Problem> {
     let button: EntryButton = page::parsed(&sent)?;
-    let list = EntryList::parse(&button.list)
-        .ok_or_else(|| Problem::unfit("There is no such list in the configuration."))?;
+    let list = EntryList::parse(&button.list).ok_or_else(|| Problem::unfit(NO_SUCH_LIST))?;
     let view = match settings_file::view(&context.admin).await {
         Ok(view) => view,
         Err(problem) => {
@@ -156,7 +155,8 @@ pub async fn change(
             accepted(&context, view, form, Accepted { then: button.then, changed }).await
         }
         Err(problem) => {
-            let outcome = Outcome { fault: Some(format!("{problem:#}")), ..Outcome::default() };
+            let fault = ProblemText::not_applied(&problem).text(context.language);
+            let outcome = Outcome { fault: Some(fault), ..Outcome::default() };
             // What was typed belongs to that version: after a change by somebody else it is
             // rejected again, until the page is loaded again.
             let view = FileView { version: button.version, ..view };

@@ -87,7 +87,8 @@ pub async fn show(
     Params(part): Params<ConversationPart>,
 ) -> Result<Response, Problem> {
     let admin = &context.admin;
-    let conversation = one(admin, &id).await?.ok_or_else(|| none("conversation"))?;
+    let conversation =
+        one(admin, &id).await?.ok_or_else(|| none(|page| page.problems.missing.conversation))?;
     let seen = live::conversation(admin, &id).await?;
     let latest = (conversation.events - EVENTS).max(0);
     let failed = FailureReference::parse(&part.turn);
@@ -109,6 +110,7 @@ pub async fn show(
         facts: &facts,
         model: model(admin, &conversation).await?,
         prices: &admin.worker.limits.prices,
+        language: context.language,
     };
     let live = format!("/console/events?of=conversation&id={id}&seen={seen}");
     let values = json!({

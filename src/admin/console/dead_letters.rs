@@ -14,7 +14,7 @@ use crate::admin::{
         parts::{Params, Slice, none},
         webhooks::{self, DeliveryFilter},
     },
-    problem::Problem,
+    problem::{NO_SUCH_STATE, Problem},
 };
 
 pub async fn index(
@@ -53,7 +53,7 @@ impl WebhooksQuery {
             return Ok(DeliveryFilter::default());
         }
         let status = serde_json::from_value(json!(self.status));
-        let status = status.map_err(|_| Problem::unfit("There is no such state."))?;
+        let status = status.map_err(|_| Problem::unfit(NO_SUCH_STATE))?;
         Ok(DeliveryFilter { status: Some(status) })
     }
 }
@@ -91,7 +91,9 @@ pub async fn test_webhook(
     Sent(form): Sent<WebhookTestForm>,
 ) -> Result<Redirect, Problem> {
     let known = webhooks::send_test(&context.admin, &context.caller, &form.subscription).await?;
-    known.then(|| back("webhooks", "webhook_tested")).ok_or_else(|| none("subscription"))
+    known
+        .then(|| back("webhooks", "webhook_tested"))
+        .ok_or_else(|| none(|page| page.problems.missing.subscription))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -122,7 +124,9 @@ pub async fn resolve(
 ) -> Result<Redirect, Problem> {
     let (resolution, done) = settled.resolution();
     let there = dead_letters::resolve(&context.admin, &context.caller, &id, resolution).await?;
-    there.then(|| back("dead-letters", done)).ok_or_else(|| none("dead letter"))
+    there
+        .then(|| back("dead-letters", done))
+        .ok_or_else(|| none(|page| page.problems.missing.dead_letter))
 }
 
 pub async fn resolve_webhook(
@@ -132,5 +136,9 @@ pub async fn resolve_webhook(
 ) -> Result<Redirect, Problem> {
     let (resolution, done) = settled.resolution();
     let there = webhooks::resolve(&context.admin, &context.caller, &id, resolution).await?;
-    there.then(|| back("webhooks", done)).ok_or_else(|| none("dead delivery"))
+    let missing = || match resolution {
+        Resolution::Replay => none(|page| page.problems.missing.unsent_delivery),
+        Resolution::Drop => none(|page| page.problems.missing.dead_delivery),
+    };
+    there.then(|| back("webhooks", done)).ok_or_else(missing)
 }

@@ -142,6 +142,7 @@ pub fn routes() -> Vec<ConsoleRoute> {
         page_at("/console/settings", Operator, settings::index),
         page_at("/console/access", Owner, access::index),
         action_at("/console/sessions/{id}", Owner, access::end_session),
+        action_at("/console/tokens", Owner, access::create_token),
         action_at("/console/tokens/{id}", Owner, access::revoke_token),
         action_at("/console/panic", Owner, status::panic),
     ]

@@ -10,7 +10,7 @@ use axum::{
 use channels::text::reveal;
 use chrono::{DateTime, Utc};
 use minijinja::{
-    Environment, UndefinedBehavior,
+    Environment, State, UndefinedBehavior,
     value::{Serde, Value as Shown},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -26,8 +26,9 @@ use crate::{
     admin::{
         Admin,
         api::{caller::Caller, panic},
+        code_html::CodeBudget,
         language, markdown_html, percent,
-        problem::Problem,
+        problem::{INVALID_FORM, Problem},
     },
     journal::role::Role,
     texts::{Language, console},
@@ -124,9 +125,7 @@ fn templates(language: Language) -> Environment<'static> {
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.add_filter("instant", instant);
     pages.add_filter("exact", |value: Shown| exact(&value));
-    pages.add_filter("markdown", |text: &str| {
-        Shown::from_safe_string(markdown_html::from_markdown(text))
-    });
+    pages.add_filter("markdown", markdown);
     pages.add_filter("markdown_line", |text: &str| channels::text::format(text).text);
     pages.add_filter("without_title", |text: &str| without_title(text).to_owned());
     pages.add_filter("segment", |text: &str| percent::encoded(text));
@@ -140,6 +139,12 @@ fn templates(language: Language) -> Environment<'static> {
         pages.add_template(name, localized).expect("a test renders every template");
     }
     pages
+}
+
+/// HTML of Markdown. The texts of a page share a budget for highlighted code.
+fn markdown(state: &mut State<'_, '_>, text: &str) -> Shown {
+    let budget = state.get_or_insert_extension_with(CodeBudget::default);
+    Shown::from_safe_string(markdown_html::from_markdown(text, budget))
 }
 
 /// A point in time, to the second.
@@ -210,8 +215,8 @@ impl FromRequestParts<Arc<Admin>> for PageContext {
 }
 
 impl PageContext {
-    /// Renders a page within the common frame.
-    pub async fn page(&self, template: &str, values: Value) -> Result<Response, Problem> {
+    /// Renders a page within the common frame, on a thread for work that blocks.
+    pub async fn page(&self, template: &'static str, values: Value) -> Result<Response, Problem> {
         let halt = panic::state(&self.admin).await?;
         let role = self.caller.role;
         let places = NAV.iter().filter(|(_, _, least)| role >= *least);
@@ -237,7 +242,9 @@ impl PageContext {
             "live": null,
         });
         extend(&mut all, values);
-        Ok(Html(render(template, self.language, all)?).into_response())
+        let language = self.language;
+        let page = tokio::task::spawn_blocking(move || render(template, language, all)).await;
+        Ok(Html(page.context("rendering a page")??).into_response())
     }
 }
 
@@ -269,9 +276,11 @@ const PROBLEM: &str = include_str!("../web/problem.html");
 /// Renders an error as a page.
 pub fn problem(admin: &Admin, problem: &Problem, language: Language) -> Response {
     let status = problem.status();
-    let title = status.canonical_reason().unwrap_or_default();
+    let title = console::translated(status.canonical_reason().unwrap_or_default(), language);
     let detail = problem.detail(language);
-    let values = [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail)];
+    let chat = console::translated("Chat", language);
+    let values =
+        [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail), ("chat", chat)];
     (status, Html(markdown_html::sign_in_html(PROBLEM, &language.words().page, &values)))
         .into_response()
 }
@@ -289,8 +298,7 @@ pub fn back(page: &str, done: &str) -> Redirect {
 /// The part of a form that belongs to this type; further fields are ignored.
 pub fn parsed<T: DeserializeOwned>(sent: &BTreeMap<String, String>) -> Result<T, Problem> {
     let pairs = form_urlencoded::Serializer::new(String::new()).extend_pairs(sent).finish();
-    let uri: Uri =
-        format!("/?{pairs}").parse().map_err(|_| Problem::unfit("The form is not valid."))?;
+    let uri: Uri = format!("/?{pairs}").parse().map_err(|_| Problem::unfit(INVALID_FORM))?;
     Ok(Query::<T>::try_from_uri(&uri)?.0)
 }
 

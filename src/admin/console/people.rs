@@ -15,7 +15,7 @@ use crate::{
             parts::{Params, Slice, none},
             people::{self, OfferBody, OfferView},
         },
-        problem::Problem,
+        problem::{PERSON_ID, Problem},
     },
     journal::role::Role,
 };
@@ -66,11 +66,13 @@ pub async fn set(
     let (channel, person) = (made.channel.as_str(), made.person.trim());
     let Some(role) = made.role else {
         let there = people::dismiss(&context.admin, &context.caller, channel, person).await?;
-        let removed = there.then(|| back("people", "removed")).ok_or_else(|| none("person"))?;
+        let removed = there
+            .then(|| back("people", "removed"))
+            .ok_or_else(|| none(|page| page.problems.missing.person))?;
         return Ok(removed.into_response());
     };
     let set = if person.is_empty() {
-        Err(Problem::unfit("Enter the person’s id on their platform."))
+        Err(Problem::unfit(PERSON_ID))
     } else {
         people::set_role(&context.admin, &context.caller, channel, person, role).await
     };
@@ -126,6 +128,8 @@ pub async fn grants(
 }
 
 pub async fn revoke(context: PageContext, Path(id): Path<String>) -> Result<Redirect, Problem> {
-    grants::end(&context.admin, &context.caller, &id).await?.ok_or_else(|| none("grant"))?;
+    grants::end(&context.admin, &context.caller, &id)
+        .await?
+        .ok_or_else(|| none(|page| page.problems.missing.grant))?;
     Ok(back("grants", "revoked"))
 }

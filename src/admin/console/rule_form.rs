@@ -4,9 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-use crate::agent::{
-    policy::{Action, Severity},
-    rules::{Pattern, RuleEntry},
+use crate::{
+    admin::problem::{INVALID_APPROVERS, INVALID_PATTERN_LINE, INVALID_PRIORITY, ProblemText},
+    agent::{
+        policy::{Action, Severity},
+        rules::{Pattern, RuleEntry},
+    },
 };
 
 /// The texts of the form. Lists are separated by spaces or commas, except for those with one entry
@@ -99,20 +102,19 @@ impl RuleForm {
     }
 
     /// The rule. An error says which field is wrong.
-    pub fn entry(&self) -> Result<RuleEntry, String> {
+    pub fn entry(&self) -> Result<RuleEntry, ProblemText> {
         let priority = match self.priority.trim() {
             "" => 0,
-            text => {
-                text.parse().map_err(|_| format!("Priority: `{text}` is not a whole number."))?
-            }
+            text => text.parse().map_err(|_| ProblemText::with(INVALID_PRIORITY, text))?,
         };
         let approvers = match self.approvers.trim() {
             "" => None,
             text => {
                 // A word or a JSON value, as in the configuration file.
                 let value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
-                let parsed = serde_json::from_value(value);
-                Some(parsed.map_err(|problem| format!("Who can approve: {problem}."))?)
+                let parsed = serde_json::from_value(value)
+                    .map_err(|problem| ProblemText::with(INVALID_APPROVERS, problem.to_string()));
+                Some(parsed?)
             }
         };
         Ok(RuleEntry {
@@ -144,12 +146,11 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-fn fields(text: &str) -> Result<BTreeMap<String, Pattern>, String> {
+fn fields(text: &str) -> Result<BTreeMap<String, Pattern>, ProblemText> {
     let pair = |line: String| {
         let split = line.split_once('=');
-        let (field, pattern) = split.ok_or_else(|| {
-            format!("Arguments: `{line}` is not a line of the form `argument = pattern`.")
-        })?;
+        let wrong = || ProblemText::with(INVALID_PATTERN_LINE, line.as_str());
+        let (field, pattern) = split.ok_or_else(wrong)?;
         let pattern = pattern.trim();
         let pattern = match pattern.strip_prefix(GLOB) {
             Some(glob) => Pattern::Glob { glob: glob.trim().to_owned() },
@@ -163,6 +164,7 @@ fn fields(text: &str) -> Result<BTreeMap<String, Pattern>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::Language;
 
     /// Whatever a rule contains, the form shows and keeps it.
     #[test]
@@ -201,7 +203,7 @@ mod tests {
             (RuleForm { fields: "to".into(), ..form.clone() }, "Arguments: `to`"),
             (RuleForm { approvers: "[]".into(), ..form.clone() }, "Who can approve: nobody"),
         ] {
-            let problem = form.entry().unwrap_err();
+            let problem = form.entry().unwrap_err().text(Language::English);
             assert!(problem.starts_with(says), "{problem}");
         }
     }

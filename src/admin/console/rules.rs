@@ -19,7 +19,7 @@ use crate::{
             parts::{Params, none},
             rules::{TestBody, add as add_rule, explained, explained_with, put, take_out},
         },
-        problem::Problem,
+        problem::{INVALID_ARGUMENTS, Problem, ProblemText},
         rules::{Explained, ImportMode, export, shipped_names, tool_names},
     },
     agent::rules::{RuleEntry, shadowing, unmatched},
@@ -42,7 +42,7 @@ impl TestedCall {
     fn body(&self) -> Result<TestBody, Problem> {
         let arguments = if self.arguments.trim().is_empty() { "{}" } else { &self.arguments };
         let arguments = serde_json::from_str(arguments).map_err(|problem| {
-            Problem::unfit(format!("The arguments are not valid JSON: {problem}."))
+            Problem::unfit(ProblemText::with(INVALID_ARGUMENTS, problem.to_string()))
         })?;
         Ok(TestBody {
             tool: self.tool.trim().to_owned(),
@@ -114,7 +114,7 @@ impl Shown {
 async fn find(admin: &Admin, name: &str) -> Result<RuleEntry, Problem> {
     let (_, document) = export(&admin.gateway.store).await?;
     let found = document.rules.into_iter().find(|rule| rule.name.as_deref() == Some(name));
-    found.ok_or_else(|| none("rule"))
+    found.ok_or_else(|| none(|page| page.problems.missing.rule))
 }
 
 async fn page(context: &PageContext, shown: Shown) -> Result<Response, Problem> {

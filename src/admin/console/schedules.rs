@@ -15,16 +15,17 @@ use super::{
 use crate::{
     admin::{
         api::{
-            parts::{Params, Slice, none},
+            parts::{Params, Slice},
             people,
-            schedules::{self, NewSchedule, ScheduleFilter},
+            schedule_plans::{self, NewSchedule},
+            schedules::{self, ScheduleFilter, ScheduleView},
         },
-        problem::Problem,
+        problem::{Problem, SELECT_PERSON},
     },
     journal::role::Role,
     store::{
         lists::schedule_people::{self, SchedulePerson},
-        schedules::ScheduleChange,
+        schedules::{Schedule, ScheduleChange},
     },
 };
 
@@ -47,7 +48,7 @@ pub async fn index(
     let mut shown = Shown { filter, ..Shown::default() };
     if !query.edit.is_empty() && context.caller.role >= Role::Owner {
         let schedule = schedules::active(&context.admin, &query.edit).await?;
-        shown.form = ScheduleForm::of(&schedule.ok_or_else(|| none("schedule"))?);
+        shown.form = ScheduleForm::of(&schedule.ok_or_else(schedules::missing)?);
         shown.form.text = context.admin.redactor().text(&shown.form.text).into_owned();
     }
     page(&context, &slice, shown).await
@@ -70,6 +71,15 @@ struct OfferedPerson {
     place: String,
 }
 
+/// A schedule of the list.
+#[derive(Serialize)]
+struct ListedSchedule {
+    #[serde(flatten)]
+    schedule: ScheduleView,
+    /// How it recurs, in the language of the page.
+    recurs: String,
+}
+
 async fn page(context: &PageContext, slice: &Slice, shown: Shown) -> Result<Response, Problem> {
     let only_in = shown.filter.conversation.clone();
     let people = if context.caller.role >= Role::Owner {
@@ -77,7 +87,12 @@ async fn page(context: &PageContext, slice: &Slice, shown: Shown) -> Result<Resp
     } else {
         Vec::new()
     };
-    let found = schedules::page(&context.admin, shown.filter, slice.page_request()?).await?;
+    let listed = |schedule: Schedule| ListedSchedule {
+        recurs: schedule.rule.description_in(context.language),
+        schedule: schedules::view(&context.admin, schedule),
+    };
+    let found =
+        schedules::page(&context.admin, shown.filter, slice.page_request()?, listed).await?;
     let zone = context.admin.planner.zone_name();
     let values = json!({
         "found": found,
@@ -148,20 +163,11 @@ async fn put(context: &PageContext, form: &ScheduleForm) -> Result<(), Problem> 
     let (admin, caller) = (&context.admin, &context.caller);
     let new = NewSchedule { does: form.kind(), arguments: form.arguments() };
     if !form.id.is_empty() {
-        return schedules::edit(admin, caller, &form.id, new).await;
+        return schedule_plans::edit(admin, caller, &form.id, new).await.map(drop);
     }
-    let (conversation, person) = form.target().ok_or_else(|| Problem::unfit("Select a person."))?;
-    let (conversation, person) = (conversation.to_owned(), person.to_owned());
-    let read = admin.gateway.store.read(move |tx| {
-        Box::pin(
-            async move { schedule_people::of_conversation(tx, &conversation, &person, 1).await },
-        )
-    });
-    let there = read.await?.pop();
-    let there = there.ok_or_else(|| {
-        Problem::unfit("This person does not take part in this conversation any more.")
-    })?;
-    schedules::create(admin, caller, there, new).await
+    let (conversation, person) = form.target().ok_or_else(|| Problem::unfit(SELECT_PERSON))?;
+    let target = schedule_plans::target(admin, conversation, person).await?;
+    schedule_plans::create(admin, caller, target, new).await.map(drop)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -188,5 +194,5 @@ pub async fn change(
         ScheduleCommand::Delete => ScheduleChange::Delete,
     };
     let there = schedules::change(&context.admin, &context.caller, &id, to).await?;
-    there.map(|_| back("schedules", "changed")).ok_or_else(|| none("schedule"))
+    there.map(|_| back("schedules", "changed")).ok_or_else(schedules::missing)
 }

@@ -15,7 +15,7 @@ use crate::{
             audit as facts,
             parts::{Params, Slice},
         },
-        problem::Problem,
+        problem::{Problem, ProblemText},
         reload::{self, CheckExtent},
     },
     store::audit::{ADMIN, AuditKind},
@@ -38,7 +38,9 @@ pub async fn index(
     if query.compare {
         match reload::ask(&context.admin, None).await {
             Ok(changes) => differences = Some(changes),
-            Err(problem) => fault = Some(format!("{problem:#}")),
+            Err(problem) => {
+                fault = Some(ProblemText::not_available(&problem).text(context.language));
+            }
         }
     }
     let values = json!({ "differences": differences, "fault": fault });
@@ -60,7 +62,8 @@ pub async fn reload(context: PageContext) -> Result<Response, Problem> {
     match reload::ask(&context.admin, Some(fact)).await {
         Ok(_) => Ok(back("settings", "reloaded").into_response()),
         Err(problem) => {
-            let values = json!({ "differences": null, "fault": format!("{problem:#}") });
+            let fault = ProblemText::not_applied(&problem).text(context.language);
+            let values = json!({ "differences": null, "fault": fault });
             let shown = shown(&context, &Slice::default(), values).await?;
             Ok((StatusCode::CONFLICT, shown).into_response())
         }
@@ -80,7 +83,10 @@ pub async fn doctor_live(context: PageContext) -> Result<Response, Problem> {
 async fn checked(context: &PageContext, extent: CheckExtent) -> Result<Response, Problem> {
     let (checks, fault) = match reload::check(&context.admin, extent).await {
         Ok(checks) => (checks, None),
-        Err(problem) => (Vec::new(), Some(format!("{problem:#}"))),
+        Err(problem) => {
+            let fault = ProblemText::not_available(&problem).text(context.language);
+            (Vec::new(), Some(fault))
+        }
     };
     let values = json!({ "checks": checks, "fault": fault });
     context.page("doctor.html", values).await

@@ -14,7 +14,11 @@ use std::{
 
 use super::page::{PageContext, Sent, back};
 use crate::{
-    admin::{Admin, api::parts::none, problem::Problem},
+    admin::{
+        Admin,
+        api::parts::none,
+        problem::{Problem, SKILL_CHANGED},
+    },
     store::audit::AuditKind,
     tools::skills::{folder, package::Package, scan},
 };
@@ -119,8 +123,10 @@ pub async fn change(
     Path(name): Path<String>,
     Sent(form): Sent<SkillForm>,
 ) -> Result<Redirect, Problem> {
-    let (path, _) =
-        folders(&context.admin).into_iter().nth(form.folder).ok_or_else(|| none("skill"))?;
+    let (path, _) = folders(&context.admin)
+        .into_iter()
+        .nth(form.folder)
+        .ok_or_else(|| none(|page| page.problems.missing.skill))?;
     let (kind, done) = match form.then {
         SkillAction::Trust => (AuditKind::SkillTrusted, "set"),
         SkillAction::Remove => (AuditKind::SkillRemoved, "removed"),
@@ -129,12 +135,8 @@ pub async fn change(
     let changed = tokio::task::spawn_blocking(move || apply(&path, &name, &form));
     match changed.await.context("changing a skill")?? {
         SkillChanged::Done => {}
-        SkillChanged::Missing => return Err(none("skill")),
-        SkillChanged::Other => {
-            return Err(Problem::conflict(
-                "The skill has changed since this page was loaded. Read it again.",
-            ));
-        }
+        SkillChanged::Missing => return Err(none(|page| page.problems.missing.skill)),
+        SkillChanged::Other => return Err(Problem::conflict(SKILL_CHANGED)),
     }
     let (store, now) = (&context.admin.gateway.store, context.admin.gateway.clock.now());
     store.note(fact, now).await?;

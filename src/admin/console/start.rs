@@ -16,7 +16,7 @@ use crate::{
         Admin,
         api::inventory::{all_channels, all_models},
         first_steps::{PLATFORMS, PROVIDERS},
-        problem::Problem,
+        problem::{NO_BOT_TOKEN, NO_SUCH_PLATFORM, NO_SUCH_PROVIDER, Problem, ProblemText},
         reload,
         settings_file::{self, EntryChange, EntryList, FileAction},
     },
@@ -74,7 +74,7 @@ pub struct ModelForm {
 impl ModelForm {
     fn change(&self) -> Result<EntryChange, Problem> {
         let choice = PROVIDERS.get(self.provider);
-        let choice = choice.ok_or_else(|| Problem::unfit("There is no such provider."))?;
+        let choice = choice.ok_or_else(|| Problem::unfit(NO_SUCH_PROVIDER))?;
         let model = if self.model.trim().is_empty() { choice.model } else { self.model.trim() };
         let address = match (self.address.trim(), choice.address) {
             ("", usual) => usual.unwrap_or_default(),
@@ -100,9 +100,9 @@ pub struct BotForm {
 impl BotForm {
     fn change(&self) -> Result<EntryChange, Problem> {
         let choice = PLATFORMS.get(self.platform);
-        let choice = choice.ok_or_else(|| Problem::unfit("There is no such platform."))?;
+        let choice = choice.ok_or_else(|| Problem::unfit(NO_SUCH_PLATFORM))?;
         if self.token.trim().is_empty() {
-            return Err(Problem::unfit("A bot needs a token."));
+            return Err(Problem::unfit(NO_BOT_TOKEN));
         }
         let values = [("kind", choice.kind), ("api_url", self.api_url.trim())];
         Ok(entry(EntryList::Channels, choice.kind, &values, &[("token", &self.token)]))
@@ -149,7 +149,7 @@ async fn apply(
     test: Tested,
 ) -> Result<(), Problem> {
     let admin: &Admin = &context.admin;
-    let failed = |problem: anyhow::Error| Problem::unfit(format!("{problem:#}"));
+    let failed = |problem: anyhow::Error| Problem::unfit(ProblemText::not_applied(&problem));
     if test == Tested::Must {
         settings_file::change(admin, change()?, FileAction::Test).await.map_err(failed)?;
     }

@@ -14,6 +14,7 @@ use crate::{
     agent::limits::Price,
     journal::event::{ApprovalPurpose, Call, Decider, Decision, Event, Outcome, ToolResult, Usage},
     store::{audit::AuditKind, outbox::sending::MessageStatus},
+    texts::{Language, TimelineTexts, console, filled},
 };
 
 /// The input of a timeline.
@@ -24,12 +25,15 @@ pub struct TimelineInput<'a> {
     /// The default model, and the prices of all models.
     pub model: String,
     pub prices: &'a BTreeMap<String, Price>,
+    pub language: Language,
 }
 
 /// The steps in order, with a heading before each turn.
 pub fn steps(happened: &TimelineInput<'_>) -> Vec<TimelineStep> {
+    let language = happened.language;
+    let texts = TimelineTexts::of(language);
     let mut builder =
-        TimelineBuilder { model: happened.model.clone(), ..TimelineBuilder::default() };
+        TimelineBuilder { model: happened.model.clone(), language, ..TimelineBuilder::default() };
     for fact in happened.facts.iter().rev() {
         let (call, by) = (fact.body.get("call"), fact.body.get("rule"));
         if let (Some(Value::String(call)), Some(by)) = (call, by) {
@@ -38,20 +42,21 @@ pub fn steps(happened: &TimelineInput<'_>) -> Vec<TimelineStep> {
             } else {
                 &mut builder.allowed_by
             };
-            facts.insert(call.clone(), authority(by));
+            facts.insert(call.clone(), authority(by, texts));
         }
     }
     for view in happened.events {
         let Ok(event) = serde_json::from_value::<Event>(view.event.clone()) else { continue };
         builder.happened(view, event, happened.prices);
         let sent = happened.shown.iter().filter(|shown| shown.event == view.number);
-        builder.steps.extend(sent.filter_map(sent_step));
+        builder.steps.extend(sent.filter_map(|shown| sent_step(shown, language)));
     }
     builder.steps
 }
 
 #[derive(Default)]
 struct TimelineBuilder {
+    language: Language,
     model: String,
     /// By call: its tool, why an approval was required, who or what allowed or denied it.
     tools: BTreeMap<String, String>,
@@ -100,8 +105,14 @@ impl TimelineBuilder {
         self.turn.and_then(|turn| self.steps[turn].total.as_mut())
     }
 
-    fn tool(&self, call: &str) -> String {
-        self.tools.get(call).cloned().unwrap_or_else(|| "a tool".to_owned())
+    fn texts(&self) -> &'static TimelineTexts {
+        TimelineTexts::of(self.language)
+    }
+
+    /// A title with the tool of a call.
+    fn about(&self, call: &str, template: &str) -> String {
+        let tool = self.tools.get(call).map_or(self.texts().a_tool, String::as_str);
+        filled(template, &[("tool", tool)])
     }
 
     fn describe(
@@ -110,6 +121,8 @@ impl TimelineBuilder {
         event: Event,
         prices: &BTreeMap<String, Price>,
     ) -> TimelineStep {
+        let texts = self.texts();
+        let note = |title: String| step(TimelineKind::Note, title);
         match event {
             Event::Replied { text, calls, usage, .. } => {
                 self.thought(at, ModelReply { text, calls, usage }, prices)
@@ -120,34 +133,25 @@ impl TimelineBuilder {
                     ModelReply { text: summary, calls: Vec::new(), usage },
                     prices,
                 );
-                TimelineStep {
-                    title: format!("{}, which summarised the earlier dialogue", step.title),
-                    ..step
-                }
+                let title = filled(texts.summarised, &[("model", &step.title)]);
+                TimelineStep { title, ..step }
             }
-            Event::ToolStarted { call } => {
-                step(TimelineKind::Note, format!("{} began", self.tool(call.as_str())))
-            }
+            Event::ToolStarted { call } => note(self.about(call.as_str(), texts.tool_began)),
             Event::ToolFinished { call, result } => self.ended(call.as_str(), result, prices),
             Event::Delegated { call, children } => {
                 let children = children.into_iter().map(|child| child.0).collect();
-                TimelineStep {
-                    children,
-                    ..step(TimelineKind::Note, self.tool(call.as_str()) + " delegated work")
-                }
+                let title = self.about(call.as_str(), texts.tool_delegated);
+                TimelineStep { children, ..note(title) }
             }
-            Event::Reused { call, .. } => step(
-                TimelineKind::Note,
-                self.tool(call.as_str()) + " reused the result of an earlier call",
-            ),
+            Event::Reused { call, .. } => note(self.about(call.as_str(), texts.tool_reused)),
             Event::ApprovalAsked { approval, call, asks, .. } => {
                 self.asked.insert(approval.0, at);
-                let what = match asks {
-                    ApprovalPurpose::Allow => "approval requested",
-                    ApprovalPurpose::Retry => "approval requested to run it again",
-                    ApprovalPurpose::Answer => "elicitation",
+                let template = match asks {
+                    ApprovalPurpose::Allow => texts.approval_asked,
+                    ApprovalPurpose::Retry => texts.retry_asked,
+                    ApprovalPurpose::Answer => texts.elicitation,
                 };
-                let title = format!("{}: {what}", self.tool(call.as_str()));
+                let title = self.about(call.as_str(), template);
                 TimelineStep {
                     facts: guard(&self.why, call.as_str()),
                     ..step(TimelineKind::Asked, title)
@@ -156,14 +160,14 @@ impl TimelineBuilder {
             Event::ApprovalDecided { approval, call, decision, by } => {
                 let waited = self.asked.get(&approval.0).map(|asked| at - *asked);
                 let took_ms = waited.map(|waited| waited.num_milliseconds());
-                let title = format!("{}: {}", self.tool(call.as_str()), decided(decision, by));
+                let title = self.decided(call.as_str(), decision, by);
                 TimelineStep { took_ms, ..step(TimelineKind::Asked, title) }
             }
             Event::ModelChosen { by, model } => {
                 self.model.clone_from(&model);
-                step(TimelineKind::Note, format!("{} chose the model {model}", by.name))
+                note(filled(texts.model_chosen, &[("person", &by.name), ("model", &model)]))
             }
-            other => plain(other),
+            other => plain(other, texts),
         }
     }
 
@@ -210,11 +214,12 @@ impl TimelineBuilder {
         result: ToolResult,
         prices: &BTreeMap<String, Price>,
     ) -> TimelineStep {
-        let (kind, how) = match result.outcome {
-            Outcome::Done => (TimelineKind::Call, "done"),
-            Outcome::Failed => (TimelineKind::Bad, "failed"),
-            Outcome::Denied => (TimelineKind::Bad, "not run"),
-            Outcome::Withdrawn => (TimelineKind::Bad, "withdrawn"),
+        let texts = self.texts();
+        let (kind, template) = match result.outcome {
+            Outcome::Done => (TimelineKind::Call, texts.done),
+            Outcome::Failed => (TimelineKind::Bad, texts.failed),
+            Outcome::Denied => (TimelineKind::Bad, texts.not_run),
+            Outcome::Withdrawn => (TimelineKind::Bad, texts.withdrawn),
         };
         let mut facts = guard(&self.allowed_by, call);
         let files: Vec<_> = result.attachments.into_iter().map(|file| file.name).collect();
@@ -224,7 +229,9 @@ impl TimelineBuilder {
         let mut cost = result.cost_micros.unwrap_or_default();
         for (model, usage) in &result.asked {
             cost += prices.get(model).copied().unwrap_or_default().of(usage);
-            facts.push(("asked", format!("{model}, {} tokens", usage.input_tokens)));
+            let tokens = usage.input_tokens.to_string();
+            let values = [("model", model.as_str()), ("tokens", tokens.as_str())];
+            facts.push(("asked", filled(texts.asked_model, &values)));
         }
         if cost > 0 {
             facts.push(("cost", money(cost)));
@@ -233,8 +240,26 @@ impl TimelineBuilder {
             total.cost_micros += cost;
         }
         let took_ms = (result.outcome == Outcome::Done).then_some(result.took_ms as i64);
-        let title = format!("{}: {how}", self.tool(call));
+        let title = self.about(call, template);
         TimelineStep { text: result.text, raw: result.raw, facts, took_ms, ..step(kind, title) }
+    }
+
+    fn decided(&self, call: &str, decision: Decision, by: Decider) -> String {
+        let texts = self.texts();
+        let by = match by {
+            Decider::Person(person) => filled(texts.by_person, &[("person", &person.name)]),
+            Decider::Timeout => texts.by_timeout.to_owned(),
+            Decider::Undeliverable => texts.by_nobody.to_owned(),
+        };
+        let (template, said) = match decision {
+            Decision::Once => (texts.allowed, String::new()),
+            Decision::Conversation => (texts.allowed_here, String::new()),
+            Decision::Deny { reason: Some(reason) } => (texts.denied_because, reason),
+            Decision::Deny { reason: None } => (texts.denied, String::new()),
+            Decision::Answer { text } => (texts.answered, text),
+        };
+        let tool = self.tools.get(call).map_or(texts.a_tool, String::as_str);
+        filled(template, &[("tool", tool), ("by", &by), ("reason", &said), ("text", &said)])
     }
 }
 
@@ -251,49 +276,37 @@ fn guard(said: &BTreeMap<String, String>, call: &str) -> Vec<(&'static str, Stri
     said.get(call).map(|by| ("guard", by.clone())).into_iter().collect()
 }
 
-fn decided(decision: Decision, by: Decider) -> String {
-    let by = match by {
-        Decider::Person(person) => format!("by {}", person.name),
-        Decider::Timeout => "because nobody decided in time".to_owned(),
-        Decider::Undeliverable => "because it could not be shown to anybody".to_owned(),
-    };
-    match decision {
-        Decision::Once => format!("allowed {by}"),
-        Decision::Conversation => format!("allowed for the conversation {by}"),
-        Decision::Deny { reason: Some(reason) } => format!("denied {by}: {reason}"),
-        Decision::Deny { reason: None } => format!("denied {by}"),
-        Decision::Answer { text } => format!("answered {by}: {text}"),
-    }
-}
-
 /// Who or what allowed the call, according to the audit.
-fn authority(by: &Value) -> String {
+fn authority(by: &Value, texts: &TimelineTexts) -> String {
     if let Some(words) = by.as_str() {
         return words.to_owned();
     }
-    if let Some(name) = by.get("rule").and_then(Value::as_str) {
-        let from = by.get("from").and_then(Value::as_str).unwrap_or("the shipped rules");
-        return format!("rule {name} ({from})");
+    let person = by.pointer("/allowed/person/name").and_then(Value::as_str);
+    if let Some(rule) = by.get("rule").and_then(Value::as_str) {
+        let from = by.get("from").and_then(Value::as_str).unwrap_or(texts.shipped_rules);
+        return filled(texts.rule, &[("rule", rule), ("from", from)]);
     }
     if let Some(approval) = by.get("conversation").and_then(Value::as_str) {
-        let person = by.get("allowed").and_then(|by| by.get("person")?.get("name")?.as_str());
-        let person = person.unwrap_or("somebody");
-        return format!("allowed in this conversation by {person} (approval {approval})");
+        let values = [("person", person.unwrap_or(texts.somebody)), ("approval", approval)];
+        return filled(texts.conversation_allowed, &values);
     }
     if let Some(grant) = by.get("grant").and_then(Value::as_str) {
-        return format!("an earlier grant ({grant})");
+        return filled(texts.grant, &[("grant", grant)]);
     }
-    let person = by.get("allowed").and_then(|by| by.get("person")?.get("name")?.as_str());
-    person.map_or_else(|| by.to_string(), |name| format!("allowed by {name}"))
+    let allowed = |name: &str| filled(texts.person_allowed, &[("person", name)]);
+    person.map_or_else(|| by.to_string(), allowed)
 }
 
-fn sent_step(shown: &ShownView) -> Option<TimelineStep> {
-    let what = &shown.what;
+fn sent_step(shown: &ShownView, language: Language) -> Option<TimelineStep> {
+    let (what, texts) = (&shown.what, TimelineTexts::of(language));
     let title = match what["kind"].as_str()? {
-        "text" => "Sent: an answer".to_owned(),
-        "question" => "Sent: an approval".to_owned(),
-        "settled" => "Sent: the outcome of an approval".to_owned(),
-        "file" => format!("Sent: {}", what["name"].as_str().unwrap_or("a file")),
+        "text" => texts.sent_answer.to_owned(),
+        "question" => texts.sent_approval.to_owned(),
+        "settled" => texts.sent_outcome.to_owned(),
+        "file" => {
+            let file = what["name"].as_str().unwrap_or(texts.a_file);
+            filled(texts.sent_file, &[("file", file)])
+        }
         _ => return None,
     };
     let kind = match shown.status {
@@ -303,7 +316,7 @@ fn sent_step(shown: &ShownView) -> Option<TimelineStep> {
     // Nothing to add for a message that was sent.
     let facts = match shown.status {
         MessageStatus::Sent => Vec::new(),
-        status => vec![("status", status.as_str().to_owned())],
+        status => vec![("status", console::translated(status.as_str(), language).to_owned())],
     };
     Some(TimelineStep { key: format!("o{}", shown.id), at: shown.at, facts, ..step(kind, title) })
 }
@@ -318,6 +331,10 @@ mod tests {
     }
 
     fn describe(events: &[Value], facts: &[FactView]) -> Vec<TimelineStep> {
+        describe_in(Language::English, events, facts)
+    }
+
+    fn describe_in(language: Language, events: &[Value], facts: &[FactView]) -> Vec<TimelineStep> {
         let events: Vec<_> = events
             .iter()
             .zip(0_i64..)
@@ -330,6 +347,7 @@ mod tests {
             facts,
             model: "main".into(),
             prices: &[("main".to_owned(), price)].into(),
+            language,
         })
     }
 
@@ -427,7 +445,39 @@ mod tests {
                 "allowed in this conversation by Ann (approval q)",
             ),
         ] {
-            assert_eq!(authority(&by), words);
+            assert_eq!(authority(&by, TimelineTexts::of(Language::English)), words);
         }
+    }
+
+    /// The lines are in the language of the page, also those with a value in braces.
+    #[test]
+    fn a_timeline_is_in_the_language_of_the_page() {
+        let ann = json!({ "id": "1", "name": "Ann" });
+        let call = json!({ "id": "k", "model_id": "m", "tool": "delete", "arguments": {} });
+        let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
+        let deny = json!({ "deny": { "reason": "{tool}" } });
+        let steps = describe_in(
+            Language::German,
+            &[
+                json!({ "kind": "said", "by": ann, "text": "delete it", "message": "1" }),
+                json!({ "kind": "replied", "text": "", "calls": [call], "upto": 1, "usage": usage }),
+                json!({ "kind": "approval_asked", "approval": "a", "call": "k", "digest": "", "asks": "allow" }),
+                json!({ "kind": "approval_decided", "approval": "a", "call": "k",
+                        "decision": deny, "by": { "person": ann } }),
+                json!({ "kind": "approval_decided", "approval": "b", "call": "x",
+                        "decision": { "deny": { "reason": null } }, "by": "timeout" }),
+                json!({ "kind": "stopped", "by": ann }),
+            ],
+            &[fact("asked", json!({ "rule": "r", "from": null }))],
+        );
+        let titles: Vec<_> = steps.iter().skip(3).map(|step| step.title.as_str()).collect();
+        let wanted = [
+            "delete: Genehmigung angefragt",
+            "delete: abgelehnt von Ann: {tool}",
+            "ein Werkzeug: abgelehnt, weil niemand rechtzeitig entschieden hat",
+            "Ann hat den Durchlauf abgebrochen",
+        ];
+        assert_eq!(titles, wanted);
+        assert_eq!(steps[3].facts, [("guard", "Regel r (mitgelieferte Regeln)".to_owned())]);
     }
 }

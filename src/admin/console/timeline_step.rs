@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use crate::journal::event::{Call, Event, HookEffect, PromptRequest};
+use crate::{
+    journal::event::{Call, Event, HookEffect, PromptRequest},
+    texts::{TimelineTexts, filled},
+};
 
 /// What a line of the timeline shows. The page has a label and a colour for each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -60,46 +63,46 @@ pub fn step(kind: TimelineKind, title: impl Into<String>) -> TimelineStep {
 }
 
 /// Events that need no further context.
-pub fn plain(event: Event) -> TimelineStep {
+pub fn plain(event: Event, texts: &TimelineTexts) -> TimelineStep {
     use TimelineKind::{Bad, Note, Said};
     let with = |text: String, step: TimelineStep| TimelineStep { text, ..step };
+    let named = |kind, template, name, value: &str| step(kind, filled(template, &[(name, value)]));
     match event {
         Event::Said { by, text, .. } => with(text, step(Said, by.name)),
-        Event::Edited { by, text, .. } => with(text, step(Said, by.name + ", edited")),
+        Event::Edited { by, text, .. } => with(text, named(Said, texts.edited, "person", &by.name)),
         Event::TaskDue { by, text, .. } => {
-            with(text, step(Said, format!("A task of {} was due", by.name)))
+            with(text, named(Said, texts.task_due, "person", &by.name))
         }
         Event::JobReported { job, text, .. } => {
-            with(text, step(Said, format!("The background job {} reported", job.code())))
+            with(text, named(Said, texts.job_reported, "job", job.code()))
         }
         Event::WebhookReceived { hook, text, .. } => {
-            with(text, step(Said, format!("The webhook {hook}")))
+            with(text, named(Said, texts.webhook, "webhook", &hook))
         }
         Event::FileSent { prompt: Some(PromptRequest { server, prompt, .. }), .. } => {
-            step(Note, format!("Prompt requested: {prompt} of the MCP server {server}"))
+            let values = [("prompt", prompt.as_str()), ("server", server.as_str())];
+            step(Note, filled(texts.prompt_requested, &values))
         }
-        Event::FileSent { file, .. } => step(Note, format!("File received: {}", file.name)),
+        Event::FileSent { file, .. } => named(Note, texts.file_received, "file", &file.name),
         Event::FileFetched { path, text, .. } => {
-            let stored = step(Note, format!("Stored in the workspace: {path}"));
-            with(text.unwrap_or_default(), stored)
+            with(text.unwrap_or_default(), named(Note, texts.file_stored, "path", &path))
         }
-        Event::FileLost { reason, .. } => with(reason, step(Bad, "A file could not be fetched")),
-        Event::Tainted { source } => step(Note, format!("Untrusted content: {source}")),
-        Event::Inherited(inherited) => with(
-            inherited.taint.join(", "),
-            step(Note, "Taint and usage of a sub-agent apply here"),
-        ),
-        Event::ToolsEnabled { names } => step(Note, format!("Enabled: {}", names.join(", "))),
-        Event::Reminded { .. } => step(Note, "The person was reminded of an open approval"),
+        Event::FileLost { reason, .. } => with(reason, step(Bad, texts.file_lost)),
+        Event::Tainted { source } => named(Note, texts.untrusted, "source", &source),
+        Event::Inherited(inherited) => {
+            with(inherited.taint.join(", "), step(Note, texts.inherited))
+        }
+        Event::ToolsEnabled { names } => named(Note, texts.enabled, "tools", &names.join(", ")),
+        Event::Reminded { .. } => step(Note, texts.reminded),
         Event::Failed { reason, reference, cause, .. } => {
             let facts = cause.into_iter().map(|cause| ("cause", cause)).collect();
-            let step = step(Bad, format!("The turn failed, reference {reference}"));
+            let step = named(Bad, texts.turn_failed, "reference", &reference);
             TimelineStep { text: reason, facts, anchor: Some(reference), ..step }
         }
-        Event::Stopped { by } => step(Note, format!("{} stopped the turn", by.name)),
-        Event::Restarted { by } => step(Note, format!("{} started a new conversation", by.name)),
-        Event::Remembered { text } => with(text, step(Note, "The agent's memory was loaded")),
-        Event::Hooked { hook, did, .. } => hooked(&hook, did),
+        Event::Stopped { by } => named(Note, texts.stopped, "person", &by.name),
+        Event::Restarted { by } => named(Note, texts.restarted, "person", &by.name),
+        Event::Remembered { text } => with(text, step(Note, texts.remembered)),
+        Event::Hooked { hook, did, .. } => hooked(&hook, did, texts),
         other => {
             let value = serde_json::to_value(other).unwrap_or_default();
             step(Note, value["kind"].as_str().unwrap_or("something").replace('_', " "))
@@ -107,21 +110,21 @@ pub fn plain(event: Event) -> TimelineStep {
     }
 }
 
-fn hooked(hook: &str, did: HookEffect) -> TimelineStep {
+fn hooked(hook: &str, did: HookEffect, texts: &TimelineTexts) -> TimelineStep {
     let kind = if did.failed.is_some() || did.stopped.is_some() {
         TimelineKind::Bad
     } else {
         TimelineKind::Note
     };
-    let what = if did.stopped.is_some() {
-        "stopped it"
+    let template = if did.stopped.is_some() {
+        texts.hook_stopped
     } else if did.failed.is_some() {
-        "failed"
+        texts.hook_failed
     } else if did.changed {
-        "changed it"
+        texts.hook_changed
     } else {
-        "let it pass"
+        texts.hook_passed
     };
     let text = did.stopped.or(did.failed).or(did.note).unwrap_or_default();
-    TimelineStep { text, ..step(kind, format!("The hook {hook} {what}")) }
+    TimelineStep { text, ..step(kind, filled(template, &[("hook", hook)])) }
 }

@@ -14,7 +14,7 @@ use crate::{
             mcp::{self, TrustBody},
             tools::{ToolChange, all, all_servers, set_server as apply_to_server, set_tool},
         },
-        problem::Problem,
+        problem::{NO_TOOL_CHANGE, Problem},
     },
     agent::catalog::Tier,
 };
@@ -37,7 +37,7 @@ pub struct ToolForm {
 impl ToolForm {
     fn change(self) -> Result<ToolChange, Problem> {
         let change = self.enabled.map(ToolChange::Enabled).or(self.tier.map(ToolChange::Tier));
-        change.ok_or_else(|| Problem::unfit("Specify `enabled` or `tier`."))
+        change.ok_or_else(|| Problem::unfit(NO_TOOL_CHANGE))
     }
 }
 

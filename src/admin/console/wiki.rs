@@ -28,6 +28,6 @@ pub async fn show(
     Path((agent, page)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let found = wiki::find(&context.admin, &agent, &page).await?;
-    let found = found.ok_or_else(|| none("page"))?;
+    let found = found.ok_or_else(|| none(|page| page.problems.missing.page))?;
     context.page("wiki_page.html", json!({ "found": found, "agent": agent })).await
 }

@@ -5,7 +5,11 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{super::place_of, setup::Setup, world::World};
+use super::{
+    super::{code_html::RESPONSE_BYTES, place_of},
+    setup::Setup,
+    world::World,
+};
 use crate::{
     gateway::deliver,
     journal::event::{Decision, Event},
@@ -162,6 +166,39 @@ async fn a_long_history_begins_late_and_misses_nothing_new() {
         seen += page.until("items").await["items"].as_array().unwrap().len();
     }
     assert_eq!(seen, 120);
+}
+
+/// A page with much code has colours in its last messages, up to a limit for the whole page. All of
+/// the code is shown.
+#[tokio::test]
+async fn a_page_with_much_code_highlights_a_limited_part_of_it() {
+    const LINE: &str = "let a = 1;";
+    const LINES: usize = 3_000;
+    const MESSAGES: usize = 12;
+    let world = World::new().await;
+    let cookie = world.signed_in("ann").await;
+    let code = format!("```rust\n{}```", format!("{LINE}\n").repeat(LINES));
+    for _ in 0..MESSAGES {
+        world.show(&world.gateway.store, "ann", text(&code)).await;
+    }
+    let past = world.page(&cookie).await.until("past").await;
+    let messages: Vec<_> = past["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["html"].as_str().unwrap())
+        .collect();
+    assert_eq!(messages.len(), MESSAGES);
+    let highlighted: Vec<_> = messages
+        .iter()
+        .map(|html| html.lines().filter(|line| line.contains("<span")).count())
+        .collect();
+    assert!(highlighted[MESSAGES - 1] > 0 && highlighted[0] == 0, "{highlighted:?}");
+    let bytes = highlighted.iter().sum::<usize>() * LINE.len();
+    assert!(bytes <= RESPONSE_BYTES, "{bytes} bytes are highlighted: {highlighted:?}");
+    for html in messages {
+        assert_eq!(html.matches("let").count(), LINES, "everything is shown");
+    }
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ async fn without_a_session_nothing_is_shown_or_accepted() {
         let answer = world.get(path).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
-    for path in ["/chat/messages", "/chat/press", "/sign-out"] {
+    for path in ["/chat/messages", "/chat/press", "/chat/regenerate", "/sign-out"] {
         let body = serde_json::json!({ "id": "x", "text": "x", "approval": "x", "key": "a" });
         let forged = world.post(path).header("cookie", "countersign_session=guess").json(&body);
         assert_eq!(forged.send().await.unwrap().status(), StatusCode::UNAUTHORIZED, "{path}");

@@ -83,6 +83,53 @@ async fn an_uploaded_file_is_sent_with_a_message() {
     assert_eq!(past["items"][0]["files"], json!([{ "name": "My notes.txt", "size_bytes": 8 }]));
 }
 
+/// The last message is sent again with its files, and the page says so. Any other message, a command
+/// and a request that is repeated begin no turn.
+#[tokio::test]
+async fn the_last_message_is_sent_again_for_a_new_answer() {
+    let world = World::new().await;
+    let (ann, bob) = (world.signed_in("ann").await, world.signed_in("bob").await);
+    let again = async |cookie: &str, id: Uuid, message: &str| {
+        let body = json!({ "id": id, "message": message });
+        let request = world.post("/chat/regenerate").header("cookie", cookie).json(&body);
+        request.send().await.unwrap().status()
+    };
+    let refused = StatusCode::UNPROCESSABLE_ENTITY;
+    assert_eq!(again(&ann, Uuid::new_v4(), "w1").await, refused, "there is no message");
+    let stored = upload(&world, &ann, "notes.txt", b"buy milk".to_vec()).await;
+    let file = stored.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned();
+    let (first, second, id) = (Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4());
+    let key = |id: Uuid| format!("w{}", id.simple());
+    world.say(&ann, &first.to_string(), "hello").await;
+    let body = json!({ "id": second, "text": "read it", "files": [file] });
+    assert_eq!(say_in(&world, &ann, "", body).await, StatusCode::NO_CONTENT);
+    assert_eq!(again(&ann, id, &key(first)).await, refused, "it is not the last one");
+    assert_eq!(again(&bob, id, &key(second)).await, refused, "it is of somebody else");
+    for _ in 0..2 {
+        // The second request is about a message that is not the last one any more.
+        again(&ann, id, &key(second)).await;
+    }
+    let events = world.events("ann").await;
+    let [.., Event::Said { text, message, .. }, Event::FileSent { message: of, file, .. }] =
+        events.as_slice()
+    else {
+        panic!("{events:?}")
+    };
+    assert_eq!((text.as_str(), file.name.as_str()), ("read it", "notes.txt"));
+    assert_eq!((message, message), (&format!("again-{}", id.simple()), of));
+    let said = events.iter().filter(|event| matches!(event, Event::Said { .. })).count();
+    assert_eq!(said, 3, "{events:?}");
+    let past = world.page(&ann).await.until("past").await;
+    let labels: Vec<_> =
+        past["items"].as_array().unwrap().iter().map(|item| item["again"].clone()).collect();
+    assert_eq!(labels, [json!(false), json!(false), json!(true)]);
+
+    let command = Uuid::new_v4();
+    world.say(&ann, &command.to_string(), "/new").await;
+    assert_eq!(again(&ann, Uuid::new_v4(), &key(command)).await, refused, "a command");
+    assert_eq!(again(&ann, Uuid::new_v4(), message).await, refused, "it is forgotten");
+}
+
 /// Proves S13.
 #[tokio::test]
 async fn an_upload_is_bounded_and_not_for_visitors() {

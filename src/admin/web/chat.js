@@ -74,18 +74,35 @@ function drop(button) {
   button?.remove();
 }
 
-// The last question can be asked again once nothing runs.
+// The last message can be answered again once nothing runs: it is sent again, as a new turn.
 function offerAgain() {
-  drop(log.querySelector(".again"));
+  drop(log.querySelector(".regenerate"));
   if (activity.state !== "idle") return;
   const said = [...log.querySelectorAll(':scope > [data-kind="said"]')].pop();
-  const words = said?.querySelector(".bubble").firstChild?.data?.trim();
-  if (!words || words.startsWith("/") || said === log.lastElementChild) return;
-  const again = makeButton("plain again", says.ask_again, () => {
-    drop(again);
-    say(words, []);
+  const last = log.lastElementChild;
+  if (!said || said === last) return;
+  // A command that was sent from this page came after it.
+  if (said.matches(':has(~ [data-local])')) return;
+  if (said.querySelector(".bubble").firstChild?.data?.trim().startsWith("/")) return;
+  const button = makeButton("plain again", says.regenerate, () => {
+    drop(row);
+    regenerate(said.dataset.message);
   });
-  said.querySelector(".meta").prepend(again);
+  button.title = says.regenerates;
+  const row = make("p", "regenerate quiet", button);
+  const ranTools = said.matches(':has(~ [data-kind="call"])');
+  if (ranTools) row.append(" ", says.tools_again);
+  last.append(row);
+}
+
+async function regenerate(message) {
+  follows = true;
+  try {
+    await post("/chat/regenerate", { id: newId(), message });
+  } catch (problem) {
+    tell(problem.message);
+    offerAgain();
+  }
 }
 
 // --- what came before

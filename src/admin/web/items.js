@@ -84,6 +84,7 @@ export const draw = {
     }
     const you = meta(says.you, item.at);
     you.firstChild.className = "hidden";
+    if (item.again) you.append(make("span", "", says.sent_again));
     const element = make("li", "said", bubble, you);
     element.dataset.message = item.message;
     // What comes before is not part of the conversation any more.

@@ -9,7 +9,8 @@
 //! [`changes`] has what people change.
 //!
 //! A due schedule is run by one conditional update, which advances its due time, in the transaction
-//! that records its effect. This needs no lease: if two nodes find it due, one of them runs it.
+//! that records its effect. This needs no lease: if two nodes find it due, one of them runs it. What
+//! people change is conditional on the due time as well, so that no change undoes a run.
 //! Schedules that have ended are kept for a while, so that a call that is repeated after a crash
 //! finds the schedule that it created.
 
@@ -36,7 +37,7 @@ use crate::{
     },
 };
 
-pub use changes::{edit, pause_all, set};
+pub use changes::{change_state, edit, pause_all, set};
 
 /// What a schedule does when it is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +111,11 @@ pub enum ScheduleChange {
 }
 
 impl Schedule {
+    /// Whether it has not ended.
+    pub fn is_active(&self) -> bool {
+        matches!(self.state, State::Waiting | State::Paused)
+    }
+
     /// The state and due time after the action. Occurrences that were missed in the meantime are
     /// skipped.
     pub fn moved(&self, to: ScheduleChange, now: DateTime<Utc>) -> (State, DateTime<Utc>) {

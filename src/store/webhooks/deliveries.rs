@@ -4,7 +4,7 @@
 //! ```text
 //! waiting ──► delivered   the receiver has accepted it
 //!    │  ▲ └──► dead       all attempts failed, or the receiver is gone ──► waiting (replay), dropped
-//!    └──┘ (not before, after a failure)
+//!    └──┘ (not before, after a failure; at once, when an operator replays it)
 //! ```
 
 use anyhow::{Context as _, Result};
@@ -187,7 +187,6 @@ async fn record_delivery_attempt(
     Ok(())
 }
 
-/// A delivery, as listed for operators.
 /// The state of a delivery. `dead`: all attempts failed; `dropped`: an operator dropped it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -216,6 +215,7 @@ impl DeliveryStatus {
     }
 }
 
+/// A delivery, as listed for operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookDelivery {
     pub id: String,
@@ -225,6 +225,8 @@ pub struct WebhookDelivery {
     pub body: String,
     pub status: DeliveryStatus,
     pub attempts: i64,
+    /// The earliest time of the next attempt, if it waits for one.
+    pub not_before: DateTime<Utc>,
     pub created_at: DateTime<Utc>,
 }
 
@@ -236,6 +238,7 @@ row! {
         body: String,
         status: String,
         attempts: i64,
+        not_before: i64,
         created_at: i64,
     }
 }
@@ -252,7 +255,8 @@ pub async fn list(
         fetch_all,
         "
         -- list webhook deliveries
-        SELECT id, subscription, topic, body, status, attempts, created_at FROM notices
+        SELECT id, subscription, topic, body, status, attempts, not_before, created_at
+        FROM notices
         WHERE ($1 = '' OR id < $1)
           AND ($2 = '' OR status = $2)
           AND ($3 = '' OR id = $3)
@@ -271,28 +275,42 @@ pub async fn list(
             body: row.body,
             status: DeliveryStatus::parse(&row.status)?,
             attempts: row.attempts,
+            not_before: at(row.not_before),
             created_at: at(row.created_at),
         })
     };
     rows.into_iter().map(delivery).collect()
 }
 
-/// Sends a dead delivery again (`waiting`), starting with the first attempt, or drops it
-/// (`dropped`). Returns whether it was dead.
-pub async fn revive(tx: &mut Tx<'_>, delivery: &str, replay: bool) -> Result<bool> {
-    let status = if replay { DeliveryStatus::Waiting } else { DeliveryStatus::Dropped };
-    let revived = sql!(
+/// Sends a dead delivery again, or a waiting one now, starting with the first attempt. An attempt
+/// that is being made is not made twice. Returns whether the delivery was dead or waiting.
+pub async fn replay(tx: &mut Tx<'_>, delivery: &str) -> Result<bool> {
+    let replayed = sql!(
         tx,
         execute,
         "
-        -- replay or drop a webhook delivery
+        -- replay a webhook delivery
         UPDATE notices
-        SET status = $1, attempts = 0, not_before = 0
-        WHERE id = $2 AND status = 'dead'",
-        status.as_str(),
+        SET status = 'waiting', attempts = 0, not_before = 0
+        WHERE id = $1 AND status IN ('dead', 'waiting')",
         delivery
     );
-    Ok(revived > 0)
+    Ok(replayed > 0)
+}
+
+/// Drops a dead delivery. Returns whether it was dead.
+pub async fn drop_dead(tx: &mut Tx<'_>, delivery: &str) -> Result<bool> {
+    let dropped = sql!(
+        tx,
+        execute,
+        "
+        -- drop a webhook delivery
+        UPDATE notices
+        SET status = 'dropped', attempts = 0, not_before = 0
+        WHERE id = $1 AND status = 'dead'",
+        delivery
+    );
+    Ok(dropped > 0)
 }
 
 row! {

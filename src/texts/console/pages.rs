@@ -20,6 +20,13 @@ pub(super) const TEXTS: &[ConsoleText] = &[
     text("What", "Was", "Qué", "内容"),
     text("Attempts", "Versuche", "Intentos", "尝试次数"),
     text("Replay", "Erneut senden", "Reenviar", "重发"),
+    text("Send now", "Jetzt senden", "Enviar ahora", "立即发送"),
+    text(
+        "next attempt not before {{ delivery.next_attempt_at|instant }}",
+        "nächster Versuch frühestens {{ delivery.next_attempt_at|instant }}",
+        "próximo intento no antes del {{ delivery.next_attempt_at|instant }}",
+        "下次尝试不早于 {{ delivery.next_attempt_at|instant }}",
+    ),
     text("Drop", "Verwerfen", "Descartar", "丢弃"),
     text("Doctor", "Diagnose", "Diagnóstico", "诊断"),
     text("The checks of", "Die Prüfungen von", "Las comprobaciones de", "以下是"),

@@ -3,6 +3,27 @@
 use super::{ConsoleText, text};
 
 pub(super) const TEXTS: &[ConsoleText] = &[
+    // The details of a line of a timeline.
+    text("in", "Eingabe", "entrada", "输入"),
+    text("out", "Ausgabe", "salida", "输出"),
+    text("cached", "aus dem Cache", "en caché", "已缓存"),
+    text("cost", "Kosten", "coste", "费用"),
+    text("asked", "befragt", "consultado", "已询问"),
+    text("guard", "Regelprüfung", "control", "防护"),
+    text("files", "Dateien", "archivos", "文件"),
+    text("status", "Status", "estado", "状态"),
+    text("cause", "Ursache", "causa", "原因"),
+    // The titles of errors.
+    text("Bad Request", "Ungültige Anfrage", "Solicitud no válida", "请求无效"),
+    text("Forbidden", "Nicht erlaubt", "No permitido", "禁止访问"),
+    text("Not Found", "Nicht gefunden", "No encontrado", "未找到"),
+    text("Conflict", "Konflikt", "Conflicto", "冲突"),
+    text("Payload Too Large", "Zu groß", "Demasiado grande", "内容过大"),
+    text("Unsupported Media Type", "Falsches Format", "Formato no admitido", "格式不受支持"),
+    text("Unprocessable Entity", "Nicht möglich", "No es posible", "无法处理"),
+    text("Too Many Requests", "Zu viele Anfragen", "Demasiadas solicitudes", "请求过多"),
+    text("Internal Server Error", "Interner Fehler", "Error interno", "内部错误"),
+    text("Service Unavailable", "Nicht verfügbar", "No disponible", "服务不可用"),
     text("By day", "Nach Tag", "Por día", "按日"),
     text("By agent", "Nach Agent", "Por agente", "按智能体"),
     text("By person", "Nach Person", "Por persona", "按人员"),

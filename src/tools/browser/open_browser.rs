@@ -109,9 +109,12 @@ impl OpenBrowser {
     async fn prepare(&self) -> Result<(), ToolError> {
         let pages = json!([{ "type": "page" }]);
         let attach = json!({
-            "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": pages,
+            "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": &pages,
         });
         self.on_browser("Target.setAutoAttach", attach).await?;
+        // Says when a page has crashed, and why.
+        let discover = json!({ "discover": true, "filter": pages });
+        self.on_browser("Target.setDiscoverTargets", discover).await?;
         self.refuse_downloads().await?;
         if !self.state.wait(START_FOR, |state| state.active.is_some()).await {
             return Err(connection::ended());

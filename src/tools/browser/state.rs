@@ -136,7 +136,7 @@ impl BrowserState {
         match event.method.as_str() {
             "Target.attachedToTarget" => self.attached(params),
             "Target.detachedFromTarget" => self.detached(&params["sessionId"]),
-            "Inspector.targetCrashed" => self.crashed(session),
+            "Target.targetCrashed" => self.crashed(params),
             "Page.javascriptDialogOpening" => self.dialog(session, params),
             "Page.frameStartedLoading" => self.loading(session, params, true),
             "Page.frameStoppedLoading" => self.loading(session, params, false),
@@ -186,12 +186,19 @@ impl BrowserState {
         Vec::new()
     }
 
-    /// A crashed page does not answer, so its tab is closed.
-    fn crashed(&mut self, session: Option<&str>) -> Vec<CdpRequest> {
-        let Some(tab) = self.tab(session) else { return Vec::new() };
-        let (number, target) = (tab.number, tab.target.clone());
-        let session = session.unwrap_or_default().into();
-        self.note(format!("The page in tab {number} has crashed, and its tab was closed."));
+    /// A crashed page does not answer, so its tab is closed. `status` is Chromium's word for the end
+    /// of the page's process, and `errorCode` its exit status or signal.
+    fn crashed(&mut self, params: &Value) -> Vec<CdpRequest> {
+        let target = text(&params["targetId"]);
+        let Some(tab) = self.tabs.iter().find(|tab| tab.target == target) else {
+            return Vec::new();
+        };
+        let (number, session) = (tab.number, Value::from(tab.session.as_str()));
+        let (status, code) = (text(&params["status"]), &params["errorCode"]);
+        tracing::warn!(page.status = status, page.code = %code, "a page has crashed");
+        self.note(format!(
+            "The page in tab {number} has crashed ({status}, {code}), and its tab was closed."
+        ));
         self.detached(&session);
         vec![request("Target.closeTarget", json!({ "targetId": target }), None)]
     }
@@ -322,7 +329,8 @@ mod tests {
     #[test]
     fn a_crashed_tab_is_closed_and_another_one_becomes_active() {
         let state = with_tabs(2);
-        let requests = state.handle(&event("Inspector.targetCrashed", Some("s1"), json!({})));
+        let crash = json!({ "targetId": "t1", "status": "crashed", "errorCode": 11 });
+        let requests = state.handle(&event("Target.targetCrashed", None, crash));
         assert_eq!(methods(&requests), ["Target.closeTarget"]);
         assert_eq!(state.active().unwrap().number, 2);
     }

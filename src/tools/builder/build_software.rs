@@ -17,7 +17,7 @@ use super::{
     BuildError, BuilderConfig, BuilderTools, LlmSoftwareBuilder, SoftwareBuilder as _,
     charged_model::{ChargedModel, Payer},
     llm_builder,
-    records::{BuildRecord, BuildRecords, OpenRecord, code_of},
+    records::{BuildRecord, BuildRecords, OpenRecord, build_id},
     requirement::BuildRequirement,
     result::BuildResult,
 };
@@ -30,7 +30,10 @@ use crate::{
     texts::{self, PreviewNote, preview::Preview},
     tools::{
         Context, Output, Tool, ToolError,
-        contract::arguments::{parse, schema},
+        contract::{
+            arguments::{parse, schema},
+            blocking,
+        },
     },
 };
 
@@ -125,14 +128,14 @@ impl Tool for BuildSoftware {
         let model = self.charged_model(context).await?;
         let _place = self.queue.enter().await?;
         let record = BuildRecord {
-            code: code_of(&context.call),
+            id: build_id(&context.call),
             requirement,
             result: None,
             ended: false,
             began_at: self.given.account.clock.now(),
         };
         let open = self.begin(&context.conversation, record).await?;
-        let (requirement, code) = (open.record().requirement, open.record().code);
+        let BuildRecord { id, requirement, .. } = open.record();
         let config = BuilderConfig { folder: open.folder(), ..self.given.config.clone() };
         let builder = LlmSoftwareBuilder::new(Arc::new(model), config);
         let (kept, progress) = (open.clone(), context.progress.clone());
@@ -143,7 +146,7 @@ impl Tool for BuildSoftware {
         });
         let result = builder.build(&requirement).await?;
         open.update(&result, true);
-        output(&code, &result, context).await
+        output(&id, &result, context).await
     }
 }
 
@@ -183,8 +186,7 @@ impl BuildSoftware {
             let open = records.begin(&conversation, &record)?;
             anyhow::Ok(KeptBuild(Arc::new(Mutex::new((open, record)))))
         };
-        let begun = tokio::task::spawn_blocking(begin).await;
-        begun.unwrap_or_else(|_| Err(anyhow::anyhow!("the tool crashed"))).map_err(|problem| {
+        blocking(begin).await?.map_err(|problem| {
             ToolError::ExecutionFailed(format!("the build cannot be recorded: {problem:#}"))
         })
     }
@@ -223,11 +225,11 @@ fn shown(result: &BuildResult, most: f64) -> String {
 }
 
 /// The result for the model, and the code for the person.
-async fn output(code: &str, result: &BuildResult, context: &Context) -> Result<Output, ToolError> {
+async fn output(id: &str, result: &BuildResult, context: &Context) -> Result<Output, ToolError> {
     let name = &result.info.name;
-    let mut output = Output::text(format!("{}\n{}", summary(code, result), result.findings()));
+    let mut output = Output::text(format!("{}\n{}", summary(id, result), result.findings()));
     if !result.source_code.is_empty() {
-        let (name, review) = (format!("{name}-{code}.txt"), result.review());
+        let (name, review) = (format!("{name}-{id}.txt"), result.review());
         let stored = context.artifacts.put(&name, "text/plain", review.into_bytes()).await;
         output.attachments.push(stored.map_err(|problem| {
             ToolError::ExecutionFailed(format!("the code cannot be stored: {problem:#}"))
@@ -237,20 +239,20 @@ async fn output(code: &str, result: &BuildResult, context: &Context) -> Result<O
 }
 
 /// Whether it works, and what to do next.
-pub(super) fn summary(code: &str, result: &BuildResult) -> String {
+pub(super) fn summary(id: &str, result: &BuildResult) -> String {
     let (passed, all) = (result.passed(), result.test_results.len());
     let info = &result.info;
     let cost = format!("{}, {} rounds, {} tokens", info.version, info.rounds, info.tokens);
     let name = &info.name;
     if result.works() {
         return format!(
-            "Build {code}: {name} works, all {all} test cases passed ({cost}). It is not installed: \
+            "Build {id}: {name} works, all {all} test cases passed ({cost}). It is not installed: \
                 install_software asks a person to review the code."
         );
     }
     let why = result.stopped.as_ref().map_or(String::new(), |why| format!(" because {why}"));
     format!(
-        "Build {code}: {name} does not work, {passed} of {all} test cases passed ({cost}). It ended{why}. \
+        "Build {id}: {name} does not work, {passed} of {all} test cases passed ({cost}). It ended{why}. \
             It cannot be installed. Tell the person what fails, or build it again with a clearer \
             requirement."
     )

@@ -98,14 +98,14 @@ impl Tool for InstallSoftware {
 }
 
 impl InstallSoftware {
-    async fn proposal(&self, code: String, context: &Context) -> Result<Proposal, ToolError> {
+    async fn proposal(&self, id: String, context: &Context) -> Result<Proposal, ToolError> {
         let folder = skills::of(&self.folders, context)?.clone();
-        let (record, state) = found(&self.records, &context.conversation, code).await?;
+        let (record, state) = found(&self.records, &context.conversation, id).await?;
         let failed = |why: String| Err(ToolError::ExecutionFailed(why));
         let (BuildState::Works, Some(result)) = (state, &record.result) else {
             return failed(format!(
                 "The build {} cannot be installed: not all of its test cases passed",
-                record.code
+                record.id
             ));
         };
         if folder::is_own(&folder.join(&record.requirement.name))
@@ -127,7 +127,7 @@ impl Proposal {
     fn state(&self) -> FileDigests {
         let name = &self.record.requirement.name;
         FileDigests::from([
-            (format!("build:{}", self.record.code), folder::digest(&self.package)),
+            (format!("build:{}", self.record.id), folder::digest(&self.package)),
             (format!("skill:{name}"), skill_state(&self.folder, name)),
         ])
     }
@@ -152,7 +152,7 @@ fn install(proposal: &Proposal, expected: Option<&FileDigests>) -> Result<String
                 call if it is still right."
         ));
     }
-    let source = format!("build {}", proposal.record.code);
+    let source = format!("build {}", proposal.record.id);
     folder::put(&lock, name, &proposal.package, &source).map_err(describe)?;
     Ok(format!(
         "Installed as the skill `{name}`. It is listed within ten seconds; its SKILL.md says how to \

@@ -51,8 +51,8 @@ impl Tool for ListBuilds {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Arguments { build } = parse(arguments)?;
-        if let Some(code) = build {
-            let (record, state) = found(&self.records, &context.conversation, code).await?;
+        if let Some(id) = build {
+            let (record, state) = found(&self.records, &context.conversation, id).await?;
             let review = record.result.as_ref().map(BuildResult::review).unwrap_or_default();
             return Ok(Output::text(format!("{}\n{review}", line(&record, state))));
         }
@@ -70,27 +70,27 @@ impl Tool for ListBuilds {
 pub(super) async fn found(
     records: &BuildRecords,
     conversation: &ConversationId,
-    code: String,
+    id: String,
 ) -> Result<(BuildRecord, BuildState), ToolError> {
-    let (records, conversation, wanted) = (records.clone(), conversation.clone(), code.clone());
+    let (records, conversation, wanted) = (records.clone(), conversation.clone(), id.clone());
     let found = blocking(move || records.find(&conversation, &wanted)).await?;
     found.ok_or_else(|| {
         ToolError::NotFound(format!(
-            "this conversation has no build {code:?}: list_builds shows the ids"
+            "this conversation has no build {id:?}: list_builds shows the ids"
         ))
     })
 }
 
 fn line(record: &BuildRecord, state: BuildState) -> String {
-    let BuildRecord { code, requirement, result, began_at, .. } = record;
+    let BuildRecord { id, requirement, result, began_at, .. } = record;
     let began = began_at.format("%F %H:%M UTC");
     match (state, result) {
-        (BuildState::Works | BuildState::Fails, Some(result)) => summary(code, result),
+        (BuildState::Works | BuildState::Fails, Some(result)) => summary(id, result),
         (BuildState::Running, _) => {
-            format!("Build {code}: {} is running since {began}.", requirement.name)
+            format!("Build {id}: {} is running since {began}.", requirement.name)
         }
         (_, Some(result)) => format!(
-            "Build {code}: {} was interrupted after {} rounds (began {began}), with {} of {} test \
+            "Build {id}: {} was interrupted after {} rounds (began {began}), with {} of {} test \
                 cases passed. It cannot be installed: build it again.",
             requirement.name,
             result.info.rounds,
@@ -98,7 +98,7 @@ fn line(record: &BuildRecord, state: BuildState) -> String {
             requirement.test_cases.len()
         ),
         (_, None) => format!(
-            "Build {code}: {} was interrupted before its first round ended (began {began}). Build it \
+            "Build {id}: {} was interrupted before its first round ended (began {began}). Build it \
                 again.",
             requirement.name
         ),

@@ -20,7 +20,7 @@ use super::{
     trial::{Trial, TrialResult},
 };
 use crate::{
-    llm::Model,
+    llm::{Model, ModelError},
     tools::{ToolError, sandbox::Sandbox},
 };
 
@@ -182,6 +182,7 @@ impl<'a> OngoingBuild<'a> {
             prompt.max_output_tokens = output_tokens.min(left);
             let reply = match self.builder.llm.reply(&prompt, &|_| ()).await {
                 Ok(reply) => reply,
+                Err(ModelError::OverBudget(why)) => return Ok(Some(StopReason::Budget(why))),
                 Err(problem) => return Ok(Some(StopReason::Model(problem.to_string()))),
             };
             self.rounds += 1;

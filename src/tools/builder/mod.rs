@@ -11,7 +11,7 @@
 //! - `trial`: checks, compiles and tests in the sandbox
 //! - [`package`]: the skill
 //! - [`records`]: the builds of each conversation
-//! - [`charged_model`]: charges the requests to a person
+//! - [`charged_model`]: charges the requests to a person; [`redacted_model`]: keeps secrets from them
 //! - [`build_software`], [`install_software`], [`list_builds`]: the tools
 
 pub mod build_software;
@@ -23,9 +23,9 @@ pub mod list_builds;
 pub mod llm_builder;
 pub mod package;
 pub mod records;
+pub mod redacted_model;
 pub mod requirement;
 pub mod result;
-
 pub mod toolchain;
 mod trial;
 

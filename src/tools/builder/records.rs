@@ -35,7 +35,8 @@ pub struct BuildRecords {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildRecord {
     /// By which people and models name it.
-    pub code: String,
+    #[serde(alias = "code")]
+    pub id: String,
     pub requirement: BuildRequirement,
     /// The best result so far.
     pub result: Option<BuildResult>,
@@ -61,7 +62,7 @@ pub struct OpenRecord {
 }
 
 /// The last part of the call's id.
-pub fn code_of(call: &CallId) -> String {
+pub fn build_id(call: &CallId) -> String {
     let id: Vec<char> = call.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
     id[id.len().saturating_sub(8)..].iter().collect()
 }
@@ -78,7 +79,7 @@ impl BuildRecords {
     /// Begins a build. One of the same call, which was interrupted, is replaced.
     pub fn begin(&self, conversation: &ConversationId, record: &BuildRecord) -> Result<OpenRecord> {
         let place = self.folder_of(conversation);
-        let folder = place.join(&record.code);
+        let folder = place.join(&record.id);
         if folder.exists() {
             fs::remove_dir_all(&folder).context("replacing an interrupted build")?;
         }
@@ -96,15 +97,15 @@ impl BuildRecords {
         read_all(&self.folder_of(conversation))
     }
 
-    /// The build with that code, with its compiled program.
+    /// The build with that id, with its compiled program.
     pub fn find(
         &self,
         conversation: &ConversationId,
-        code: &str,
+        id: &str,
     ) -> Option<(BuildRecord, BuildState)> {
         let (mut record, state) =
-            self.all(conversation).into_iter().find(|(record, _)| record.code == code.trim())?;
-        let program = self.folder_of(conversation).join(&record.code).join(PROGRAM);
+            self.all(conversation).into_iter().find(|(record, _)| record.id == id.trim())?;
+        let program = self.folder_of(conversation).join(&record.id).join(PROGRAM);
         if let Some(result) = &mut record.result {
             result.program = fs::read(program).ok();
         }
@@ -176,7 +177,7 @@ fn remove_oldest(place: &Path) -> Result<()> {
     let all = read_all(place);
     let ended = all.iter().filter(|(_, state)| *state != BuildState::Running);
     for (record, _) in ended.take(all.len().saturating_sub(MOST_BUILDS)) {
-        gone(fs::remove_dir_all(place.join(&record.code)))?;
+        gone(fs::remove_dir_all(place.join(&record.id)))?;
     }
     Ok(())
 }
@@ -207,11 +208,11 @@ mod tests {
     use serde_json::json;
     use std::time::Duration;
 
-    fn record(code: &str, began_at: DateTime<Utc>) -> BuildRecord {
+    fn record(id: &str, began_at: DateTime<Utc>) -> BuildRecord {
         let requirement = json!({ "name": "a", "description": "d", "language": "shell",
             "testCases": [{ "name": "t" }] });
         let requirement = serde_json::from_value(requirement).unwrap();
-        BuildRecord { code: code.into(), requirement, result: None, ended: false, began_at }
+        BuildRecord { id: id.into(), requirement, result: None, ended: false, began_at }
     }
 
     #[test]
@@ -233,13 +234,13 @@ mod tests {
     fn builds_are_removed_by_number_age_and_conversation() {
         let (home, own) = (tempfile::tempdir().unwrap(), ConversationId::from("c1"));
         let records = BuildRecords::new(home.path());
-        let code = |n: usize| format!("b{n}");
+        let id = |n: usize| format!("b{n}");
         for n in 0..MOST_BUILDS + 3 {
             let began_at = DateTime::UNIX_EPOCH + TimeDelta::minutes(n as i64);
-            records.begin(&own, &record(&code(n), began_at)).unwrap();
+            records.begin(&own, &record(&id(n), began_at)).unwrap();
         }
-        let kept: Vec<_> = records.all(&own).into_iter().map(|(kept, _)| kept.code).collect();
-        assert_eq!((kept.len(), kept.first()), (MOST_BUILDS, Some(&code(3))));
+        let kept: Vec<_> = records.all(&own).into_iter().map(|(kept, _)| kept.id).collect();
+        assert_eq!((kept.len(), kept.first()), (MOST_BUILDS, Some(&id(3))));
         records
             .remove_before(SystemTime::from(SystemClock.now()) - Duration::from_hours(1))
             .unwrap();
@@ -248,7 +249,7 @@ mod tests {
         records
             .remove_before(SystemTime::from(SystemClock.now()) + Duration::from_hours(1))
             .unwrap();
-        let kept: Vec<_> = records.all(&own).into_iter().map(|(kept, _)| kept.code).collect();
+        let kept: Vec<_> = records.all(&own).into_iter().map(|(kept, _)| kept.id).collect();
         assert_eq!(kept, ["now"], "a running build is never removed by age");
         drop(running);
         records.remove(&own).unwrap();

@@ -86,6 +86,8 @@ pub enum StopReason {
     Rounds(u32),
     Tokens(u64),
     Time(u64),
+    /// A budget of the person is used up.
+    Budget(String),
     /// The model failed.
     Model(String),
 }
@@ -118,6 +120,7 @@ impl std::fmt::Display for StopReason {
             Self::Time(seconds) => {
                 write!(f, "the time of {seconds} s was used up (builder.max_time)")
             }
+            Self::Budget(why) => f.write_str(why),
             Self::Model(why) => write!(f, "the model failed: {why}"),
         }
     }

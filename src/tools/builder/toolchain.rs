@@ -38,11 +38,9 @@ impl Toolchains {
     /// Looks for the toolchains of all languages. `rust` is the folder of a Rust toolchain, which
     /// contains `bin/rustc`, for a machine without one in `/usr`.
     pub async fn find(sandbox: &Sandbox, rust: Option<&Path>) -> Self {
-        let mut found = BTreeMap::new();
-        for language in ProgrammingLanguage::ALL {
-            found.insert(language, find(sandbox, language, rust).await);
-        }
-        Self(found)
+        let looked = ProgrammingLanguage::ALL
+            .map(|language| async move { (language, find(sandbox, language, rust).await) });
+        Self(futures::future::join_all(looked).await.into_iter().collect())
     }
 
     /// The toolchain of a language. The error says what to install.

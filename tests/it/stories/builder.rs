@@ -1,13 +1,18 @@
 //! Software that is built in a chat: what people approve, see and pay, and the skill at the end.
 
 use countersign::{
-    journal::{event::Event, ids::ConversationId},
+    config::limits::{HookAction, HookEntry},
+    journal::{
+        event::{Event, HookPoint},
+        ids::ConversationId,
+    },
     llm::scripted::{Gate, ScriptedModel, call, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, sync::Arc};
 
+use super::hooks::hook;
 use crate::{sandbox::sandbox, story, world::World};
 
 const ADDER: &str = "import sys\nprint(sum(map(int, sys.argv[1:])))\n";
@@ -169,6 +174,31 @@ story! {
         assert_eq!(coded.len(), 1, "{usage:?}");
         assert!(coded[0].contains("room/1") && coded[0].contains("200"), "{coded:?}");
         assert_eq!(world.rows_of("reservations").await, Vec::<String>::new());
+    }
+}
+
+story! {
+    /// What hooks redact from the agent's prompts is redacted from those of a build as well.
+    /// Proves MC-46.
+    async fn a_build_is_asked_for_without_what_hooks_redact(world: &mut World) {
+        let coder = prepare(world).await;
+        world.config.hooks = vec![HookEntry {
+            pattern: Some(r"\d{16}".into()),
+            ..hook("cards", HookPoint::BeforeLlm, HookAction::Redact)
+        }];
+        let description = "Checks card numbers such as 4111111111111111.";
+        let requirement = json!({
+            "name": "cards", "description": description, "language": "python",
+            "testCases": [{ "name": "one", "output": "ok" }],
+        });
+        coder.will(call("write_files", version("print('ok')")));
+        world.model_will(call("build_software", requirement));
+        world.model_will(say("It works."));
+        world.ann_says("build it").await;
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.last(), "It works.");
+        let prompts = format!("{:?}", coder.prompts());
+        assert!(prompts.contains("Checks card numbers") && !prompts.contains("4111"), "{prompts}");
     }
 }
 

@@ -557,6 +557,47 @@ story! {
     }
 }
 
+story! {
+    /// An owner creates a token in the console: its secret is shown once and works, with its role,
+    /// until the token expires. Others may not.
+    async fn an_owner_creates_a_token_in_the_console(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let oli = Operator::signed_in(&served, "oli").await;
+        let ci = [("name", "ci <1>"), ("role", "viewer"), ("days", "2")];
+        assert_eq!(oli.sends("/tokens", &ci).await.status(), StatusCode::FORBIDDEN);
+        for (name, role, days, says) in [
+            ("", "viewer", "2", "1 to 64 characters"),
+            ("ci", "viewer", "0", "from 1 to 3650"),
+            ("ci", "viewer", "soon", "from 1 to 3650"),
+            ("ci", "boss", "2", "The form is not valid."),
+        ] {
+            let form = [("name", name), ("role", role), ("days", days)];
+            let sent = owner.sends("/tokens", &form).await;
+            assert_eq!(sent.status(), StatusCode::UNPROCESSABLE_ENTITY, "{form:?}");
+            let page = sent.text().await.unwrap();
+            assert!(between(&page, "role=\"alert\">", "</p>").contains(says), "{form:?}: {page}");
+            assert!(page.contains(&format!("value=\"{days}\"")), "what was typed is kept: {page}");
+        }
+        let created = owner.presses("/tokens", &ci).await;
+        let secret = between(&created, "<code class=\"secret\">", "</code>").to_owned();
+        assert!(secret.starts_with("cs_") && created.contains("ci &lt;1&gt;"), "{created}");
+        let listed = owner.reads("/access").await;
+        assert!(listed.contains("ci &lt;1&gt;") && !listed.contains(&secret), "shown once: {listed}");
+        let again = owner.sends("/tokens", &ci).await;
+        assert_eq!(again.status(), StatusCode::CONFLICT, "an active token has the name");
+
+        let reads = async |path: &str| served.ask(&secret, Method::GET, path, None).await.0;
+        assert_eq!(reads("/channels").await, StatusCode::OK);
+        assert_eq!(reads("/approvals").await, StatusCode::FORBIDDEN, "a viewer decides nothing");
+        let audit = owner.reads("/audit?kind=token_created").await;
+        assert!(audit.contains("ci &lt;1&gt;") && !audit.contains(&secret), "{audit}");
+        world.clock.advance(TimeDelta::days(3));
+        assert_eq!(reads("/channels").await, StatusCode::UNAUTHORIZED, "it has expired");
+    }
+}
+
 /// Adds a message to the conversation's outbox.
 async fn shows(world: &World, served: &Served, what: Outgoing) {
     let seq = world.journal().await.last().unwrap().seq;

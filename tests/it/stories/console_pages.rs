@@ -257,7 +257,7 @@ story! {
             ("at", "2026-05-04T10:00", "is in the past"),
             ("at", "soon", "soon"),
             ("every", "1s", "1m"),
-            ("cron", "every day", "not a cron pattern"),
+            ("cron", "every day", "is not a cron expression"),
         ] {
             let sent = owner.sends("/schedules", &scheduled(&ann, when, time)).await;
             assert_eq!(sent.status(), StatusCode::UNPROCESSABLE_ENTITY, "{when} {time}");
@@ -300,6 +300,145 @@ story! {
         assert_eq!(world.last(), "⏰ Drink the tea");
         let ended = owner.sends("/schedules", &changed).await;
         assert_eq!(ended.status(), StatusCode::NOT_FOUND, "it has ended");
+    }
+}
+
+story! {
+    /// A form that is not accepted says why in the language of the browser.
+    async fn errors_of_the_schedule_form_are_in_the_language_of_the_browser(world: &mut World) {
+        staffed(world);
+        world.config.schedules.per_conversation = 1;
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let ann = target(&owner.reads("/schedules").await, "");
+        let cookie = served.session("owner").await;
+        let fault = async |form: &[(&str, &str)], language: &str| {
+            let request = served.request(Method::POST, "/console/schedules");
+            let request = request.header("cookie", &cookie).header("origin", &served.base);
+            let sent = request.header("accept-language", language).form(form).send().await.unwrap();
+            assert!(sent.status().is_client_error(), "{form:?}");
+            plain(between(&sent.text().await.unwrap(), "role=\"alert\">", "</p>"))
+        };
+        for (when, time, language, says) in [
+            ("at", "2026-05-04T10:00", "de", "2026-05-04 10:00:00 (Asia/Tokyo) liegt in der Vergangenheit."),
+            ("at", "bald", "de", "„bald“ ist kein Zeitpunkt."),
+            ("in", "bald", "de", "„bald“ ist keine Dauer."),
+            ("every", "1s", "de", "Das ist zu häufig. Der kürzeste Abstand ist 1m."),
+            ("cron", "jeden Tag", "de-AT", "„jeden Tag“ ist kein Cron-Ausdruck."),
+            ("in", "pronto", "es", "«pronto» no es una duración."),
+            ("in", "稍后", "zh-CN", "“稍后”不是时长。"),
+            ("in", "soon", "fr", "“soon” is not a duration."),
+        ] {
+            let text = fault(&scheduled(&ann, when, time), language).await;
+            assert!(text.starts_with(says), "{when} {time}: {text}");
+        }
+        let mut wrong = scheduled(&ann, "in", "20m");
+        wrong[6].1 = "Europe/Berln";
+        let text = fault(&wrong, "de").await;
+        assert!(text.starts_with("Die Zeitzone „Europe/Berln“ gibt es nicht."), "{text}");
+        assert!(text.contains("Ähnliche Namen: Europe/Berlin"), "{text}");
+        wrong[0].1 = "no-such-schedule";
+        assert_eq!(fault(&wrong, "de").await, "Diesen Zeitplan gibt es nicht.");
+        let nobody = scheduled("", "in", "20m");
+        assert_eq!(fault(&nobody, "de").await, "Wähle eine Person aus.");
+
+        let mut first = scheduled(&ann, "in", "20m");
+        owner.presses("/schedules", &first).await;
+        assert_eq!(fault(&first, "de").await, "Denselben Zeitplan gibt es schon.");
+        first[3].1 = "Another text";
+        let text = fault(&first, "de").await;
+        assert!(text.starts_with("Das Maximum von 1 Zeitplänen"), "{text}");
+    }
+}
+
+story! {
+    /// Each form that is not accepted, and each request about something that does not exist, says why
+    /// in the language of the browser.
+    async fn errors_of_all_forms_are_in_the_language_of_the_browser(world: &mut World) {
+        staffed(world);
+        let served = Served::of(world).await;
+        let cookie = served.session("owner").await;
+        let answer = async |cookie: &str, path: &str, form: &[(&str, &str)], language: &str| {
+            let request = served.request(Method::POST, &format!("/console{path}"));
+            let request = request.header("cookie", cookie).header("origin", &served.base);
+            let sent = request.header("accept-language", language).form(form).send().await.unwrap();
+            assert!(sent.status().is_client_error(), "{path} {form:?}");
+            plain(&sent.text().await.unwrap())
+        };
+        let rule = |key: &'static str, value: &'static str| {
+            with(&[("name", "a"), ("tool", "x"), ("action", "deny")], &[(key, value)])
+        };
+        let replay = vec![("then", "replay")];
+        for (path, form, says) in [
+            ("/people", vec![("channel", "room"), ("role", "viewer"), ("person", " ")], "Gib die ID der Person"),
+            ("/people", vec![("channel", "nowhere"), ("role", "viewer"), ("person", "1")], "Diesen Kanal gibt es nicht."),
+            ("/pairing-codes", vec![("hours", "0")], "Die Gültigkeit muss zwischen 1 und 8760 Stunden liegen."),
+            ("/pairing-codes", vec![("hours", "2"), ("channel", "nowhere")], "Den Kanal „nowhere“ gibt es nicht."),
+            ("/pairing-codes", vec![("hours", "bald")], "Eine Angabe ist ungültig oder fehlt."),
+            ("/tokens", vec![("name", "")], "Der Name muss 1 bis 64 Zeichen lang sein"),
+            ("/tokens", vec![("name", "ci"), ("days", "bald")], "Die Gültigkeit muss zwischen 1 und 3650 Tagen liegen."),
+            ("/tokens/nothing", vec![], "Dieses Token gibt es nicht."),
+            ("/sessions/nothing", vec![], "Diese Sitzung gibt es nicht."),
+            ("/grants/nothing", vec![], "Diese Berechtigung gibt es nicht."),
+            ("/rules", rule("name", " "), "Gib der Regel einen Namen."),
+            ("/rules", rule("priority", "hoch"), "Priorität: „hoch“ ist keine ganze Zahl."),
+            ("/rules", rule("fields", "to"), "Die Zeile „to“ hat nicht die Form"),
+            ("/rules", rule("arg_pattern", "("), "Die Regel ist ungültig. Einzelheiten (auf Englisch):"),
+            ("/rules/nothing", vec![("then", "remove")], "Diese Regel gibt es nicht."),
+            ("/skills/nothing", vec![("then", "trust"), ("folder", "99"), ("state", "")], "Diesen Skill gibt es nicht."),
+            ("/configuration", vec![("list", "x"), ("id", "x"), ("version", ""), ("then", "save")], "Diese Liste gibt es in der Konfiguration nicht."),
+            ("/start/model", vec![("provider", "99")], "Diesen Anbieter gibt es nicht."),
+            ("/start/model", vec![("provider", "0")], "Dieser Prozess kann seine Konfigurationsdatei nicht noch einmal lesen."),
+            ("/start/bot", vec![("platform", "99")], "Diese Plattform gibt es nicht."),
+            ("/start/bot", vec![("platform", "0")], "Ein Bot braucht ein Token."),
+            ("/tools/delete", vec![], "Gib an, was sich ändern soll"),
+            ("/dead-letters/nothing", replay.clone(), "Diese unzustellbare Nachricht gibt es nicht."),
+            ("/webhooks/nothing", replay, "Diese wartende oder gescheiterte Zustellung gibt es nicht."),
+        ] {
+            let page = answer(&cookie, path, &form, "de-AT").await;
+            assert!(page.contains(says), "{path}: {page}");
+        }
+        for (language, says) in [
+            ("es", "No existe ese permiso."),
+            ("zh-CN", "没有此许可。"),
+            ("fr", "There is no such grant."),
+        ] {
+            let page = answer(&cookie, "/grants/nothing", &[], language).await;
+            assert!(page.contains(says), "{language}: {page}");
+        }
+        let operator = served.session("oli").await;
+        let page = answer(&operator, "/tokens", &[("name", "ci")], "de").await;
+        assert!(page.contains("Dafür ist mindestens die Rolle owner nötig."), "{page}");
+        assert!(page.contains("<h1>Nicht erlaubt</h1>") && page.contains("Konsole"), "{page}");
+    }
+}
+
+story! {
+    /// How a schedule recurs, and what happened in a conversation, is in the language of the browser.
+    async fn schedules_and_timelines_are_in_the_language_of_the_browser(world: &mut World) {
+        staffed(world);
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete it").await;
+        let served = Served::of(world).await;
+        let owner = Operator::signed_in(&served, "owner").await;
+        let ann = target(&owner.reads("/schedules").await, "");
+        owner.presses("/schedules", &scheduled(&ann, "every", "1h")).await;
+        owner.presses("/schedules", &scheduled(&ann, "cron", "0 9 * * MON-FRI")).await;
+        let cookie = served.session("owner").await;
+        let reads = async |path: &str| {
+            let request = served.request(Method::GET, &format!("/console{path}"));
+            let request = request.header("cookie", &cookie).header("accept-language", "de");
+            plain(&request.send().await.unwrap().text().await.unwrap())
+        };
+        let page = reads("/schedules").await;
+        assert!(page.contains("im Abstand von 1h"), "{page}");
+        assert!(page.contains("Cron-Ausdruck 0 9 * * MON-FRI in Asia/Tokyo"), "{page}");
+        let link = between(&page, "<a href=\"/console/conversations/", "\"").to_owned();
+        let page = reads(&format!("/conversations/{link}")).await;
+        assert!(page.contains("delete: Genehmigung angefragt"), "{page}");
+        assert!(page.contains("Gesendet: eine Genehmigungsanfrage"), "{page}");
     }
 }
 

@@ -1,16 +1,21 @@
 //! Reminders and scheduled tasks of the agent, on any number of nodes.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
+    agent::schedule_rule::Recurrence,
     app::App,
     clock::Clock as _,
     gateway::approvals::relocation,
     journal::{
         event::{Event, Outcome},
+        ids::ScheduleId,
         role::Role,
     },
     llm::scripted::{call, calls, say},
-    store::schedules::{self, ScheduleKind, State},
+    store::{
+        lists::PageRequest,
+        schedules::{self, Schedule, ScheduleChange, ScheduleKind, State},
+    },
     worker::scheduler,
 };
 use futures::future::join_all;
@@ -293,8 +298,8 @@ story! {
     }
 }
 
-/// Many schedules, due within ten seconds, in a few conversations.
-async fn many(world: &World, app: &App, count: usize) {
+/// Many schedules with this recurrence, due within ten seconds, in a few conversations.
+async fn many(world: &World, app: &App, count: usize, rule: &Recurrence) {
     let mut conversations = Vec::new();
     for chat in 0..20 {
         let place = channels::Place { chat: chat.to_string(), ..World::place() };
@@ -310,11 +315,11 @@ async fn many(world: &World, app: &App, count: usize) {
     let made = (0..count).map(|n| {
         let conversation = conversations[n % conversations.len()].clone();
         let new = schedules::Schedule {
-            id: countersign::journal::ids::ScheduleId::new(),
+            id: ScheduleId::new(),
             conversation,
             does: ScheduleKind::Remind,
             text: format!("number {n}."),
-            rule: countersign::agent::schedule_rule::Recurrence::Once,
+            rule: rule.clone(),
             zone: "UTC".into(),
             by: countersign::journal::event::Speaker { id: "1".into(), name: "Ann".into() },
             taint: vec![],
@@ -342,7 +347,7 @@ story! {
     async fn no_reminder_is_lost_and_none_comes_twice(world: &mut World) {
         let count = if std::env::var("COUNTERSIGN_TEST_FULL").is_ok() { 10_000 } else { 400 };
         let nodes = [world.node().await, world.node().await, world.node().await];
-        many(world, &nodes[0], count).await;
+        many(world, &nodes[0], count, &Recurrence::Once).await;
         for second in 0..=10 {
             let due = count / 10 * second;
             for patience in 0..3 {
@@ -371,9 +376,154 @@ story! {
     }
 }
 
+/// All schedules that have not ended, newest first.
+async fn active(app: &App) -> Vec<Schedule> {
+    let page = PageRequest { after: String::new(), most: 1_000 };
+    let read = app
+        .gateway
+        .store
+        .read(move |tx| Box::pin(async move { schedules::list(tx, "", &page).await }));
+    read.await.unwrap()
+}
+
+async fn change(
+    app: &App,
+    id: &ScheduleId,
+    to: ScheduleChange,
+    now: DateTime<Utc>,
+) -> Option<Schedule> {
+    let id = id.clone();
+    let change = app.gateway.store.write("change schedule", move |tx| {
+        Box::pin(async move { schedules::change_state(tx, &id, to, now).await })
+    });
+    change.await.unwrap()
+}
+
 story! {
-    /// An operator pauses, resumes and deletes schedules through the API; those missed meanwhile do
-    /// not fire.
+    /// A state that was computed before a run is not written after it, which would repeat or undo
+    /// the run; it is computed again.
+    /// Proves MC-39.
+    async fn a_change_that_was_overtaken_by_a_run_does_not_undo_it(world: &mut World) {
+        ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
+        let app = world.node().await;
+        let before = active(&app).await.pop().unwrap();
+        world.time_passes(TimeDelta::hours(1)).await;
+        assert_snapshot!(world.last(), @"⏰ Tea");
+        let (now, next) = (world.clock_now(), before.due_at + TimeDelta::hours(1));
+        for to in [ScheduleChange::Pause, ScheduleChange::Resume, ScheduleChange::Delete] {
+            let ((state, due_at), before) = (before.moved(to, now), before.clone());
+            let set = app.gateway.store.write("set schedule", move |tx| {
+                Box::pin(async move { schedules::set(tx, &before, state, due_at, now).await })
+            });
+            assert!(!set.await.unwrap(), "{to:?}");
+        }
+        let after = active(&app).await.pop().unwrap();
+        assert_eq!((after.state, after.due_at), (State::Waiting, next));
+
+        let paused = change(&app, &before.id, ScheduleChange::Pause, now).await.unwrap();
+        assert_eq!((paused.state, paused.due_at), (State::Paused, next));
+        let resumed = change(&app, &before.id, ScheduleChange::Resume, now).await.unwrap();
+        assert_eq!((resumed.state, resumed.due_at), (State::Waiting, next));
+        world.time_passes(TimeDelta::minutes(59)).await;
+        assert_eq!(world.shown().matches("⏰ Tea").count(), 1, "no run is repeated");
+        world.time_passes(TimeDelta::minutes(1)).await;
+        assert_eq!(world.shown().matches("⏰ Tea").count(), 2, "no run is lost");
+        let deleted = change(&app, &before.id, ScheduleChange::Delete, now).await.unwrap();
+        assert_eq!(deleted.due_at, next + TimeDelta::hours(1));
+        assert_eq!(change(&app, &before.id, ScheduleChange::Resume, now).await, None);
+    }
+}
+
+story! {
+    /// Schedules that one node pauses while another runs them are paused before the run, which then
+    /// does not happen, or after it, with the next time.
+    /// Proves MC-39.
+    async fn a_pause_at_the_due_time_comes_before_the_run_or_after_it(world: &mut World) {
+        let (one, other) = (world.node().await, world.node().await);
+        many(world, &one, 40, &Recurrence::Every { seconds: 3_600 }).await;
+        let before = active(&one).await;
+        assert_eq!(before.len(), 40);
+        world.clock.advance(TimeDelta::seconds(11));
+        let now = world.clock_now();
+        let pauses = before
+            .iter()
+            .map(|schedule| change(&other, &schedule.id, ScheduleChange::Pause, now));
+        let (fired, paused) = tokio::join!(scheduler::fire_due(&one.worker), join_all(pauses));
+        fired.unwrap();
+        assert!(paused.iter().all(Option::is_some), "they recur");
+        let (after, shown) = (active(&one).await, world.rows_of("outbox").await);
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!((&after.id, after.state), (&before.id, State::Paused));
+            let runs = shown.iter().filter(|row| row.contains(&before.text)).count();
+            let expected = before.due_at + TimeDelta::hours(runs as i64);
+            assert!(runs <= 1 && after.due_at == expected, "{runs} runs, due {}", after.due_at);
+        }
+    }
+}
+
+story! {
+    /// An owner creates and changes schedules through the API, checked like those of the chat and the
+    /// console. The audit has who did it.
+    async fn schedules_are_created_and_changed_through_the_api(world: &mut World) {
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = served.token("boss", Role::Owner).await;
+        let operator = served.token("ops", Role::Operator).await;
+        let listed = served.get(&operator, "/conversations").await;
+        let conversation = &listed["items"][0]["id"];
+        let plan = |text: &str, at: &str| {
+            json!({ "does": "remind", "text": text, "at": at, "timezone": "Asia/Tokyo" })
+        };
+        let create = async |token: &str, person: &str, plan: &Value| {
+            let body = json!({ "conversation": conversation, "person": person, "plan": plan });
+            served.ask(token, Method::POST, "/schedules", Some(body)).await
+        };
+        let tea = plan("Take the tea out", "2026-05-04T19:20");
+        assert_eq!(create(&operator, "1", &tea).await.0, StatusCode::FORBIDDEN);
+        let (status, made) = create(&owner, "1", &tea).await;
+        assert_eq!(status, StatusCode::CREATED, "{made}");
+        assert_eq!((&made["by"]["name"], &made["rule"]), (&json!("Ann"), &json!("once")));
+        assert_eq!(made["due_at"], "2026-05-04T10:20:00Z");
+        assert_eq!(create(&owner, "1", &tea).await.0, StatusCode::CONFLICT, "it already exists");
+        let mut two_times = tea.clone();
+        two_times["cron"] = json!("0 9 * * *");
+        for (person, plan, says) in [
+            ("1", plan("Tea", "2026-05-04T10:00"), "is in the past"),
+            ("1", plan("", "2026-05-04T19:20"), "has 0 characters"),
+            ("1", two_times, "exactly one time"),
+            ("7", tea.clone(), "does not take part"),
+            ("", tea.clone(), "Select a person."),
+        ] {
+            let (status, problem) = create(&owner, person, &plan).await;
+            assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+            assert!(problem["detail"].as_str().unwrap().contains(says), "{problem}");
+        }
+
+        let path = format!("/schedules/{}/plan", made["id"].as_str().unwrap());
+        let later = plan("Drink the tea", "2026-05-04T19:30");
+        let change = async |token: &str| {
+            served.ask(token, Method::PUT, &path, Some(later.clone())).await
+        };
+        assert_eq!(change(&operator).await.0, StatusCode::FORBIDDEN);
+        let (status, changed) = change(&owner).await;
+        assert_eq!((status, &changed["text"]), (StatusCode::OK, &json!("Drink the tea")));
+        world.time_passes(TimeDelta::minutes(29)).await;
+        assert_eq!(world.last(), "Hello.", "not at the earlier time");
+        world.time_passes(TimeDelta::minutes(1)).await;
+        assert_snapshot!(world.last(), @"⏰ Drink the tea");
+        assert_eq!(change(&owner).await.0, StatusCode::NOT_FOUND, "it has ended");
+        for kind in ["schedule_created", "schedule_edited"] {
+            let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;
+            assert_eq!(facts["items"][0]["person"], "token:boss", "{kind}");
+            assert_eq!(facts["items"].as_array().unwrap().len(), 1, "{kind}");
+        }
+    }
+}
+
+story! {
+    /// An operator shows, pauses, resumes and deletes schedules through the API; those missed meanwhile
+    /// do not fire.
     async fn schedules_are_changed_through_the_api(world: &mut World) {
         let arguments = json!({ "text": "Stretch", "every": "1h" });
         ann_schedules(world, "remind", arguments).await;
@@ -387,6 +537,8 @@ story! {
             served.ask(&token, Method::PUT, &path, Some(json!({ "paused": paused }))).await
         };
         assert_eq!(set(true).await.0, StatusCode::OK);
+        let shown = served.get(&token, &path).await;
+        assert_eq!((&shown["id"], &shown["paused"]), (&one["id"], &json!(true)), "{shown}");
         world.time_passes(TimeDelta::hours(5)).await;
         assert_eq!(world.shown(), "Noted.");
         let (status, view) = set(false).await;
@@ -398,6 +550,8 @@ story! {
         let delete = async || served.ask(&token, Method::DELETE, &path, None).await.0;
         assert_eq!(delete().await, StatusCode::NO_CONTENT);
         assert_eq!(delete().await, StatusCode::NOT_FOUND);
+        let (status, problem) = served.ask(&token, Method::GET, &path, None).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{problem}");
         let owner = served.token("owner", Role::Owner).await;
         for kind in ["schedule_paused", "schedule_resumed", "schedule_deleted"] {
             let facts = served.get(&owner, &format!("/audit?kind={kind}")).await;

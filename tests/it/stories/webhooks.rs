@@ -1,6 +1,6 @@
 //! Incoming webhooks start turns, and outgoing webhooks report events.
 
-use chrono::{DateTime, TimeDelta};
+use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     app::{App, Overrides},
     clock::Clock as _,
@@ -29,6 +29,7 @@ use tokio::{
     net::TcpListener,
 };
 
+use super::console::Operator;
 use crate::{api::Served, story, world::World};
 
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -482,6 +483,44 @@ story! {
         world.ann_says("hello").await;
         assert_eq!(deliver_webhooks(world).await, 2);
         assert_eq!(served.get(&token, &path).await["status"], "delivered");
+    }
+}
+
+story! {
+    /// A waiting delivery says when it is sent next. An operator sends it without waiting, in the API
+    /// and in the console, and cannot drop it.
+    async fn a_waiting_delivery_is_sent_when_an_operator_asks(world: &mut World) {
+        let hearer = Hearer::start(&["503 Busy", "503 Busy", "204 Thanks"]).await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        assert_eq!(deliver_webhooks(world).await, 1);
+        assert_eq!(deliver_webhooks(world).await, 0, "it waits");
+        let served = Served::of(world).await;
+        let token = served.token("ops", Role::Operator).await;
+        let waiting = served.get(&token, "/webhook-deliveries?status=waiting").await;
+        let one = &waiting["items"][0];
+        let next = one["next_attempt_at"].as_str().expect("a time");
+        let next: DateTime<Utc> = next.parse().unwrap();
+        assert!(next > served.app.gateway.clock.now(), "{waiting}");
+        let path = format!("/webhook-deliveries/{}", one["id"].as_str().unwrap());
+        let ask = async |method, path: &str| served.ask(&token, method, path, None).await.0;
+        assert_eq!(ask(Method::DELETE, &path).await, StatusCode::NOT_FOUND, "it is not dead");
+        assert_eq!(ask(Method::POST, &format!("{path}/replay")).await, StatusCode::NO_CONTENT);
+        assert_eq!(deliver_webhooks(world).await, 1, "without waiting");
+
+        let owner = Operator::signed_in(&served, "owner").await;
+        let page = owner.reads("/webhooks").await;
+        assert!(page.contains("next attempt not before") && page.contains(">Send now<"), "{page}");
+        let action = format!("/webhooks/{}", one["id"].as_str().unwrap());
+        owner.presses(&action, &[("then", "replay")]).await;
+        assert_eq!(deliver_webhooks(world).await, 1);
+        let delivered = served.get(&token, &path).await;
+        assert_eq!(delivered["status"], "delivered");
+        assert_eq!(delivered["next_attempt_at"], json!(null), "{delivered}");
+        let again = owner.sends(&action, &[("then", "replay")]).await;
+        assert_eq!(again.status(), StatusCode::NOT_FOUND, "it was delivered");
+        assert_eq!(hearer.received().len(), 3);
     }
 }
 

@@ -33,6 +33,7 @@ pub async fn run(bot: String, model: String, database: &str) -> Result<()> {
     sqlx::query("CREATE TABLE rows (body TEXT NOT NULL)").execute(&mut conn).await?;
     let (rows, to_write) = mpsc::channel(4_096);
     tokio::spawn(write(conn, to_write));
+    rustls::crypto::ring::default_provider().install_default().ok();
     let client = reqwest::Client::builder().build()?;
     let floor = Floor { client, bot, model, rows };
     let mut offset = 0;
@@ -70,7 +71,8 @@ impl Floor {
 
     async fn ask(&self, messages: &[Value]) -> Result<()> {
         let asked = json!({ "model": "m", "stream": true, "messages": messages });
-        let request = self.client.post(format!("{}/chat/completions", self.model)).json(&asked);
+        let request = self.client.post(format!("{}/chat/completions", self.model));
+        let request = request.bearer_auth("k").json(&asked);
         request.send().await?.error_for_status()?.text().await?;
         Ok(())
     }

@@ -96,12 +96,14 @@ async fn measure(subject: Subject, binary: &str) -> Result<Measured> {
     Ok(Measured { rows })
 }
 
-/// A process, which ends with its folder.
+/// A process, which ends with its folder. Its log is printed.
 struct Running(Child, PathBuf);
 
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = (self.0.kill(), self.0.wait());
+        let log = fs::read_to_string(self.1.join("log")).unwrap_or_default();
+        let _ = std::io::stderr().write_all(log.as_bytes());
         let _ = fs::remove_dir_all(&self.1);
     }
 }
