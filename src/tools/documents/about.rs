@@ -4,8 +4,8 @@
 use renderers::Format;
 
 /// For all formats with pages or slides.
-const CHARTS: &str = "Charts: a ```chart block with `type: bar|line|area|pie|donut|scatter`, optional \
-    `title:`, `x:`, `y:`, then an empty line and CSV with a header. More: `manual`, page \
+const CHARTS: &str = "Charts: a ```chart block with `type: bar|line|combo|area|pie|donut|scatter`, \
+    optional `title:`, `x:`, `y:`, then an empty line and CSV with a header. More: `manual`, page \
     `documents`.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";
@@ -38,7 +38,7 @@ pub fn about(format: Format) -> String {
              slide, its first heading is the title. {COLUMNS} `<!-- text -->` is a speaker's \
              note. Front matter may set title, subtitle, author, date, footer, paginate, size \
              (16:9 or 4:3), theme (neutral, corporate, academic), \
-             template (an Office file to look like). {CHARTS}"
+             template (a PowerPoint file, whose masters and layouts are used). {CHARTS}"
         ),
     }
 }
