@@ -166,12 +166,13 @@ fn tools(catalog: &Catalog, enabled: &[String]) -> Vec<ToolSchema> {
     schemas
 }
 
+/// That unknown arguments are refused is left out: a call is checked in any case.
 fn schema(spec: &ToolSpec) -> ToolSchema {
-    ToolSchema {
-        name: spec.name.clone(),
-        description: spec.description.clone(),
-        parameters: spec.parameters.clone(),
+    let mut parameters = spec.parameters.clone();
+    if let Some(fields) = parameters.as_object_mut() {
+        fields.remove("additionalProperties");
     }
+    ToolSchema { name: spec.name.clone(), description: spec.description.clone(), parameters }
 }
 
 /// The agent's system prompt, general instructions and skills. Contains nothing that changes within

@@ -217,7 +217,7 @@ mod tests {
                 let count = text.as_str().unwrap().matches("{value}").count();
                 for text in &all {
                     assert_eq!(text.matches("{value}").count(), count, "{text}");
-                    let left = text.replace("{value}", "");
+                    let left = text.replace("{value}", "x");
                     assert!(!left.contains(['{', '}']) && !left.contains("  "), "{text}");
                 }
             }

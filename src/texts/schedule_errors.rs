@@ -335,7 +335,7 @@ mod tests {
                 let missing: Vec<_> =
                     values.iter().filter(|value| !text.contains(**value)).collect();
                 assert!(missing.is_empty(), "{text} lacks {missing:?}");
-                let left = text.replace("x", "");
+                let left = values.iter().fold(text.clone(), |text, value| text.replace(*value, ""));
                 assert!(!left.contains(['{', '}', '`']), "{text}");
             }
             let different: BTreeSet<_> = texts.iter().collect();

@@ -103,7 +103,7 @@ impl Shell {
             }
         };
         format!(
-            "Runs a command with /bin/sh in a sandbox {network}. It starts in /workspace, the \
+            "Runs a command with /bin/sh in a sandbox {network}.\nIt starts in /workspace, the \
              folder of this conversation, and can write there and in /tmp, which is gone \
              afterwards. Nothing goes on running when the command has ended. The result is JSON: \
              exitCode, stdout, stderr, timedOut."

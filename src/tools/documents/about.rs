@@ -4,9 +4,8 @@
 use renderers::Format;
 
 /// For all formats with pages or slides.
-const CHARTS: &str = "Charts: a ```chart block with `type: bar|line|combo|area|pie|donut|scatter`, \
-    optional `title:`, `x:`, `y:`, then an empty line and CSV with a header. More: `manual`, page \
-    `documents`.";
+const CHARTS: &str = "Charts: ```chart with `type: bar|line|combo|area|pie|donut|scatter`, optional \
+    `title:`, `x:`, `y:`, an empty line, CSV with a header. More: `manual`, page `documents`.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";
 
@@ -36,13 +35,12 @@ pub fn about(format: Format) -> String {
         Format::Pptx => format!(
             "Makes a PowerPoint deck from Markdown and sends it to the chat. `---` begins a new \
              slide, its first heading is the title. {COLUMNS} `<!-- text -->` is a speaker's \
-             note. Front matter may set title, subtitle, author, date, footer, paginate, size \
-             (16:9 or 4:3), theme (neutral, corporate, academic), \
-             template (a PowerPoint file, whose masters and layouts are used). {CHARTS}"
+             note. Front matter: title, subtitle, author, date, footer, paginate, size (16:9 or \
+             4:3), theme (neutral, corporate, academic), template (an Office file). {CHARTS}"
         ),
     }
 }
 
-const FRONT: &str = "Front matter may set title, subtitle, author, date, language, cover, toc, \
-    numbered, columns (1 or 2), header, footer, page (A4 or Letter, landscape), theme (neutral, \
-    corporate, academic), template (an Office file to look like).";
+const FRONT: &str = "Front matter: title, subtitle, author, date, language, cover, toc, numbered, \
+    columns (1 or 2), header, footer, page (A4 or Letter, landscape), theme (neutral, corporate, \
+    academic), template (an Office file).";

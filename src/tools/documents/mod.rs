@@ -93,7 +93,7 @@ impl Tool for Rendering {
                 ..ToolSpec::read_only(
                     &format!("render_{ending}_from_file"),
                     &format!(
-                        "Like render_{ending}, from files of the workspace: for texts that are \
+                        "Like render_{ending}, from files of the workspace.\nFor texts that are \
                          there already, or over 5 kB."
                     ),
                     parameters,

@@ -66,7 +66,7 @@ impl Tool for SkillManage {
             subject: Some(Subject::Text("name")),
             ..ToolSpec::read_only(
                 "skill_manage",
-                "Creates, edits or deletes a skill, which later conversations can load. Create \
+                "Creates, edits or deletes a skill.\nLater conversations can load it. Create \
                     begins with SKILL.md; edit writes one file of the skill, existing or new.",
                 schema::<Arguments>(),
             )

@@ -81,7 +81,7 @@ impl Tool for RunSkillScript {
             ..ToolSpec::read_only(
                 "run_skill_script",
                 &format!(
-                    "Runs a script of a loaded skill in a sandbox without network{}. It starts in \
+                    "Runs a script of a loaded skill in a sandbox without network{}.\nIt starts in \
                         /workspace, the folder of this conversation, and can write there; the \
                         skill is /skill, read-only. The result is JSON: exitCode, stdout, \
                         stderr, timedOut.",

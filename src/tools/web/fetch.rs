@@ -51,7 +51,7 @@ impl Tool for WebFetch {
             outward: true,
             ..ToolSpec::read_only(
                 "web_fetch",
-                "Reads a web page as Markdown. A document or picture is put into the workspace \
+                "Reads a web page as Markdown.\nA document or picture is put into the workspace \
                     instead, for extract_document or read_file.",
                 schema::<Arguments>(),
             )
