@@ -127,8 +127,8 @@ pub fn command(settings: &BrowserSettings, folder: &Path) -> Result<Command, Too
     if let Some(home) = program.parent().filter(|home| !home.starts_with("/usr")) {
         profile = profile.showing(home, home);
     }
-    profile.folders.push((downloads(folder), DOWNLOADS.into()));
-    settings.sandbox.confined_command(&profile)
+    let profile = profile.writing(&downloads(folder), Path::new(DOWNLOADS));
+    Ok(settings.sandbox.confined_command(&profile)?)
 }
 
 /// The size that files of the profile may have in any case.

@@ -20,10 +20,10 @@ use crate::tools::{
     contract::blocking,
     sandbox::{
         Sandbox, SandboxLimits,
-        profile::{Profile, SKILL, WORKSPACE},
+        profile::{Profile, WORKSPACE},
         run::{self, ProgramResult, Stream},
     },
-    skills::package::Package,
+    skills::{SKILL, package::Package},
 };
 
 const MIB: u64 = 1024 * 1024;
@@ -232,7 +232,7 @@ impl Trial<'_> {
         input: Vec<u8>,
         wait: Duration,
     ) -> Result<ProgramResult, ToolError> {
-        run::to_its_end(self.sandbox.confined_command(profile)?, input, wait).await
+        Ok(run::to_its_end(self.sandbox.confined_command(profile)?, input, wait).await?)
     }
 }
 

@@ -39,6 +39,7 @@ use crate::{
     },
     store::{files::Artifacts, memory::scope::MemoryScope},
     texts::{self, preview::Preview},
+    tools::sandbox::SandboxError,
 };
 
 #[async_trait]
@@ -225,6 +226,12 @@ pub enum ToolError {
 impl From<PathRefused> for ToolError {
     fn from(refused: PathRefused) -> Self {
         Self::ExecutionFailed(refused.to_string())
+    }
+}
+
+impl From<SandboxError> for ToolError {
+    fn from(error: SandboxError) -> Self {
+        Self::Sandbox(error.to_string())
     }
 }
 

@@ -160,7 +160,8 @@ impl ExtractDocument {
         let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::PICTURES)));
         let without =
             |why: &str| format!("It shows pictures whose text was not recognised: {why}.");
-        let command = self.sandbox.confined_command(&cell).map_err(|e| without(&e.to_string()))?;
+        let failed = |error| without(&ToolError::from(error).to_string());
+        let command = self.sandbox.confined_command(&cell).map_err(failed)?;
         let ended = run::to_its_end(command, bytes, RECOGNISE_FOR).await;
         match ended {
             Ok(ended) if ended.code == Some(3) => {
@@ -173,7 +174,7 @@ impl ExtractDocument {
                 Err(without("it took too long"))
             }
             Ok(ended) => Ok(ended.stdout.text().replace('\u{c}', "\n")),
-            Err(problem) => Err(without(&problem.to_string())),
+            Err(error) => Err(failed(error)),
         }
     }
 }

@@ -5,6 +5,7 @@
 mod about;
 pub mod blob;
 mod branding;
+pub mod confined_jobs;
 mod convert;
 mod edit_arguments;
 pub mod edit_protocol;
@@ -18,7 +19,6 @@ pub mod protocol;
 pub mod request;
 
 pub use branding::Branding;
-pub use protocol::answer;
 
 use async_trait::async_trait;
 use renderers::{Format, Rendered};

@@ -11,8 +11,6 @@ use super::{Job, MIB, proxy_bridge};
 
 /// The conversation's folder inside the sandbox.
 pub const WORKSPACE: &str = "/workspace";
-/// A skill inside the sandbox, read-only.
-pub const SKILL: &str = "/skill";
 /// A server's own folder inside the sandbox.
 pub const HOME: &str = "/run/home";
 /// The gateway's binary inside the sandbox.
@@ -88,14 +86,19 @@ impl Profile {
     }
 
     /// Adds a conversation's folder, in which the program starts.
-    pub fn with_workspace(mut self, folder: &Path) -> Self {
-        self.folders.push((folder.to_owned(), WORKSPACE.into()));
-        self
+    pub fn with_workspace(self, folder: &Path) -> Self {
+        self.writing(folder, Path::new(WORKSPACE))
     }
 
     /// Adds a readable folder.
     pub fn showing(mut self, folder: &Path, within: &Path) -> Self {
         self.shown.push((folder.to_owned(), within.to_owned()));
+        self
+    }
+
+    /// Adds a writable folder.
+    pub fn writing(mut self, folder: &Path, within: &Path) -> Self {
+        self.folders.push((folder.to_owned(), within.to_owned()));
         self
     }
 

@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::tools::ToolError;
+use super::SandboxError;
 
 /// The number of bytes kept at the beginning of a stream; of the rest, only the end is kept. The
 /// largest document that can be sent fits.
@@ -91,7 +91,7 @@ pub async fn to_its_end(
     command: Command,
     input: Vec<u8>,
     wait: Duration,
-) -> Result<ProgramResult, ToolError> {
+) -> Result<ProgramResult, SandboxError> {
     keeping(KEPT_BYTES, command, input, wait).await
 }
 
@@ -101,12 +101,10 @@ pub async fn keeping(
     mut command: Command,
     input: Vec<u8>,
     wait: Duration,
-) -> Result<ProgramResult, ToolError> {
+) -> Result<ProgramResult, SandboxError> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
-        command.process_group(0).kill_on_drop(true).spawn().map_err(|error| {
-            ToolError::Sandbox(format!("the program cannot be started: {error}"))
-        })?;
+        command.process_group(0).kill_on_drop(true).spawn().map_err(SandboxError::NotStarted)?;
     let (mut stdin, said, complained) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Stream::keeping(kept_bytes), Stream::default());

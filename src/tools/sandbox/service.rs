@@ -10,13 +10,10 @@ use std::{
 use tokio::process::Command;
 
 use super::{
-    Job, Sandbox, SandboxLimits, Work,
+    Job, Sandbox, SandboxError, SandboxLimits, Work,
     profile::{HOME, Profile, ReadableFiles, TEMPORARY},
 };
-use crate::tools::{
-    ToolError,
-    web::egress::{Egress, KeptProxy},
-};
+use crate::tools::web::egress::{Egress, KeptProxy};
 
 #[derive(Debug, Clone)]
 pub struct ServerSandbox {
@@ -42,7 +39,7 @@ pub enum ServerNetwork {
 
 impl ServerNetwork {
     /// Opens the proxy, if one is needed.
-    pub fn open(&self) -> Result<Option<KeptProxy>, ToolError> {
+    pub fn open(&self) -> Result<Option<KeptProxy>, SandboxError> {
         match self {
             Self::Hosts(egress) => egress.keep_open().map(Some),
             Self::None | Self::Machine => Ok(None),
@@ -57,8 +54,8 @@ impl ServerSandbox {
         &self,
         program: &[String],
         proxy: Option<&KeptProxy>,
-    ) -> Result<Command, ToolError> {
-        let failed = |error| ToolError::Sandbox(format!("{}: {error}", self.home.display()));
+    ) -> Result<Command, SandboxError> {
+        let failed = |problem| SandboxError::NoFolder { folder: self.home.clone(), problem };
         fs::create_dir_all(&self.home).map_err(failed)?;
         // bubblewrap does not follow symbolic links to mount points.
         let mut links = Vec::new();

@@ -26,6 +26,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use super::{Context, Tool, ToolError, sandbox::Sandbox, web::egress::Egress};
 
+/// A skill inside the sandbox, read-only.
+pub(super) const SKILL: &str = "/skill";
+
 /// The skill folder of each agent.
 pub type Folders = BTreeMap<String, PathBuf>;
 
