@@ -3,8 +3,9 @@
 use clap::Parser as _;
 use countersign::{
     cli::{self, Cli},
-    tools::{documents::confined_jobs, sandbox::confine},
+    tools::documents::confined_jobs,
 };
+use sandbox::confine;
 use std::{
     io::{self, Write as _},
     process::ExitCode,

@@ -1,6 +1,7 @@
 //! Builds the tools of the software builder.
 
 use anyhow::Result;
+use sandbox::Sandbox;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -17,7 +18,6 @@ use crate::{
         builder::{
             self, BuilderConfig, BuilderTools, charged_model::UsageAccount, toolchain::Toolchains,
         },
-        sandbox::Sandbox,
     },
 };
 

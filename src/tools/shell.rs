@@ -1,6 +1,12 @@
 //! `shell`: runs a command in the sandbox, with the conversation's folder writable.
 
 use async_trait::async_trait;
+use sandbox::{
+    Job, Sandbox, SandboxError, SandboxLimits, Work,
+    egress::Egress,
+    profile::Profile,
+    run::{self, ProgramResult, Stream},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,12 +18,6 @@ use super::{
         arguments::{parse, schema},
         overflow,
     },
-    sandbox::{
-        Job, Sandbox, SandboxError, SandboxLimits, Work,
-        profile::Profile,
-        run::{self, ProgramResult, Stream},
-    },
-    web::egress::Egress,
     workspace,
 };
 use crate::agent::catalog::{

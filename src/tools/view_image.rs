@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 use renderers::read::limits;
+use sandbox::{Sandbox, SandboxLimits, run};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +14,6 @@ use super::{
     Context, Output, Tool, ToolError,
     contract::arguments::{parse, schema},
     documents::{blob::Blob, confined_jobs::ConfinedJob},
-    sandbox::{Sandbox, SandboxLimits, run},
     web::{
         address,
         client::{WebClient, WebRequest},

@@ -2,6 +2,7 @@
 //! journal, so that a hook does not run again after a restart.
 
 use anyhow::Result;
+use sandbox::{Sandbox, service};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, process::Stdio, sync::Arc};
 use tokio::{
@@ -29,10 +30,7 @@ use crate::{
     llm::Reply,
     store::files,
     texts,
-    tools::{
-        ToolError,
-        sandbox::{Sandbox, service},
-    },
+    tools::ToolError,
 };
 
 /// The context in which a hook runs.

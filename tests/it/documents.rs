@@ -17,11 +17,11 @@ use countersign::{
             pool::RenderPool,
             protocol::{Breakdown, RenderRequest},
         },
-        sandbox::{Sandbox, SandboxLimits, run},
         shell::Shell,
     },
 };
 use lopdf::{Dictionary, Document, Object, Stream, dictionary};
+use sandbox::{Sandbox, SandboxLimits, run};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

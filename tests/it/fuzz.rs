@@ -9,9 +9,9 @@ use countersign::tools::{
         pool::RenderPool,
         protocol::{RenderOptions, RenderRequest},
     },
-    sandbox::{Sandbox, SandboxLimits, run},
 };
 use renderers::{Format, markdown, read::Reading};
+use sandbox::{Sandbox, SandboxLimits, run};
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 

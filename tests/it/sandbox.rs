@@ -9,16 +9,17 @@ use countersign::{
         ToolError,
         documents::confined_jobs::ConfinedJob,
         mcp::{ConnectionMode, McpConfig, Protocol, Server},
-        sandbox::{
-            Job, Sandbox, SandboxLimits, Work,
-            profile::Profile,
-            run::{self, ProgramResult},
-            service::{ServerNetwork, ServerSandbox},
-        },
-        web::{client::WebClient, egress::Egress},
+        web::client::WebClient,
     },
 };
 use fakes::web::FakeWeb;
+use sandbox::{
+    Job, Sandbox, SandboxLimits, Work,
+    egress::Egress,
+    profile::Profile,
+    run::{self, ProgramResult},
+    service::{ServerNetwork, ServerSandbox},
+};
 use std::{
     collections::BTreeMap,
     fs,

@@ -5,6 +5,7 @@
 //! SOCKS 5 (RFC 1928), because a browser uses it for all schemes and for one host per connection.
 //! An HTTP proxy would have to tell the requests of a kept connection apart.
 
+use sandbox::connections;
 use std::{convert::Infallible, io, net::Ipv6Addr, path::Path, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
@@ -13,7 +14,7 @@ use tokio::{
 };
 
 use super::state::SharedState;
-use crate::tools::{ToolError, sandbox::connections, web::client::WebClient};
+use crate::tools::{ToolError, web::client::WebClient};
 
 /// The maximum number of connections of one browser.
 const AT_ONCE: usize = 64;

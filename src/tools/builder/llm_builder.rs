@@ -3,6 +3,7 @@
 //! rounds.
 
 use async_trait::async_trait;
+use sandbox::Sandbox;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -19,10 +20,7 @@ use super::{
     toolchain::{Toolchain, Toolchains},
     trial::{Trial, TrialResult},
 };
-use crate::{
-    llm::Model,
-    tools::{ToolError, sandbox::Sandbox},
-};
+use crate::{llm::Model, tools::ToolError};
 
 /// What a builder needs, and its limits.
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! The interpreters and compilers of this machine, as programs in the sandbox see them.
 
+use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -8,11 +9,7 @@ use std::{
 };
 
 use super::requirement::ProgrammingLanguage;
-use crate::tools::{
-    ToolError,
-    sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run},
-    skills::SKILL,
-};
+use crate::tools::{ToolError, skills::SKILL};
 
 /// The timeout for asking a program for its version.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);

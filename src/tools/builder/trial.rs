@@ -1,5 +1,10 @@
 //! Tries software out in the sandbox: checks or compiles it, and runs its test cases.
 
+use sandbox::{
+    Sandbox, SandboxLimits,
+    profile::{Profile, WORKSPACE},
+    run::{self, ProgramResult, Stream},
+};
 use std::{
     fs::File,
     io::Read as _,
@@ -18,11 +23,6 @@ use super::{
 use crate::tools::{
     ToolError,
     contract::blocking,
-    sandbox::{
-        Sandbox, SandboxLimits,
-        profile::{Profile, WORKSPACE},
-        run::{self, ProgramResult, Stream},
-    },
     skills::{SKILL, package::Package},
 };
 

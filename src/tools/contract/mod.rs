@@ -16,6 +16,7 @@ pub mod toolbox;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use sandbox::SandboxError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -39,7 +40,6 @@ use crate::{
     },
     store::{files::Artifacts, memory::scope::MemoryScope},
     texts::{self, preview::Preview},
-    tools::sandbox::SandboxError,
 };
 
 #[async_trait]

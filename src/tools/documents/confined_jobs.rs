@@ -1,13 +1,13 @@
-//! What this binary does in the sandbox itself, because the input is untrusted: reading, viewing and
-//! rendering. Each job runs in a process of its own.
+//! What this binary does in the sandbox itself, because the input is untrusted: reading, viewing
+//! and rendering. Each job runs in a process of its own.
 
 use renderers::read::{self, ReadError};
+use sandbox::{Sandbox, SandboxError, SandboxLimits};
 use serde::{Deserialize, Serialize};
 use std::{io, path::PathBuf};
 use tokio::process::Command;
 
 use super::{blob::Blob, protocol};
-use crate::tools::sandbox::{Sandbox, SandboxError, SandboxLimits};
 
 /// A job, which reads standard input and writes to standard output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

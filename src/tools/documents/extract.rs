@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use renderers::read::{Kind, Reading, limits};
+use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,7 +20,6 @@ use crate::{
             overflow,
         },
         files::page::{Pager, Range, TextPage},
-        sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run},
         workspace::{self, confined_reader},
     },
 };

@@ -22,10 +22,11 @@ pub use branding::Branding;
 
 use async_trait::async_trait;
 use renderers::{Format, Rendered};
+use sandbox::Sandbox;
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use super::{Context, Output, Tool, ToolError, sandbox::Sandbox, send, workspace::file_names};
+use super::{Context, Output, Tool, ToolError, send, workspace::file_names};
 use crate::{
     agent::catalog::{EffectClass, Subject, Tier, ToolSpec},
     journal::event::Attachment,

@@ -2,6 +2,10 @@
 //! one document.
 
 use renderers::Rendered;
+use sandbox::{
+    Sandbox, SandboxLimits,
+    run::{self, ProgramResult},
+};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
@@ -9,13 +13,7 @@ use super::{
     confined_jobs::ConfinedJob,
     protocol::{Names, RenderOptions, RenderRequest, RenderResponse},
 };
-use crate::tools::{
-    ToolError,
-    sandbox::{
-        Sandbox, SandboxLimits,
-        run::{self, ProgramResult},
-    },
-};
+use crate::tools::ToolError;
 
 /// The maximum number of concurrent renderings. Each process may use 1.5 GB.
 const AT_ONCE: usize = 2;

@@ -2,6 +2,7 @@
 //! writable.
 
 use async_trait::async_trait;
+use sandbox::{Job, Sandbox, SandboxLimits, Work, egress::Egress, profile::Profile};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,9 +25,7 @@ use crate::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
         files::diff,
-        sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile},
         shell,
-        web::egress::Egress,
         workspace::{self, file_binding},
     },
 };

@@ -9,11 +9,12 @@ use reqwest::{
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION},
     redirect::Policy,
 };
+use sandbox::egress::Dial;
 use std::{collections::BTreeSet, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
-use super::{address::is_public, egress::Dial};
+use super::address::is_public;
 use crate::tools::ToolError;
 
 const CONNECT_FOR: Duration = Duration::from_secs(10);

@@ -1,15 +1,12 @@
 //! Reads untrusted documents and pages in a sandboxed process.
 
 use renderers::read::{Reading, html::Element};
+use sandbox::{Sandbox, SandboxLimits, run};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::process::Command;
 
-use crate::tools::{
-    ToolError,
-    documents::confined_jobs::ConfinedJob,
-    sandbox::{Sandbox, SandboxLimits, run},
-};
+use crate::tools::{ToolError, documents::confined_jobs::ConfinedJob};
 
 /// The timeout for reading one document.
 const READ_FOR: Duration = Duration::from_secs(10);

@@ -1,6 +1,7 @@
 //! Requests of a sandboxed program that the proxy rejects.
 
-use countersign::tools::web::{client::WebClient, egress::Egress};
+use countersign::tools::web::client::WebClient;
+use sandbox::egress::Egress;
 use std::sync::Arc;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

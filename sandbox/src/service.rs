@@ -1,6 +1,6 @@
-//! Sandboxes for MCP servers and hooks. Servers need network access. Both need caches and read
-//! files of the machine. They can write only to a private folder and to the configured ones, and
-//! cannot access the gateway's data, other processes, or the sockets of services.
+//! Sandboxes for programs of the operator: MCP servers and hooks. Servers need network access. Both
+//! need caches and read files of the machine. They can write only to a private folder and to the
+//! configured ones, and cannot access hidden paths, other processes, or the sockets in `/run`.
 
 use std::{
     fs,
@@ -11,25 +11,29 @@ use tokio::process::Command;
 
 use super::{
     Job, Sandbox, SandboxError, SandboxLimits, Work,
+    egress::{Egress, KeptProxy},
     profile::{HOME, Profile, ReadableFiles, TEMPORARY},
 };
-use crate::tools::web::egress::{Egress, KeptProxy};
 
+/// What one server or hook is given.
 #[derive(Debug, Clone)]
 pub struct ServerSandbox {
+    /// The mechanisms of this machine.
     pub sandbox: Arc<Sandbox>,
     /// The private folder, which is kept between runs.
     pub home: PathBuf,
-    /// Hidden paths: the gateway's data, and credentials for other systems.
+    /// Hidden paths: the data of the caller, and credentials for other systems.
     pub hidden: Vec<PathBuf>,
     /// Additional writable folders.
     pub folders: Vec<PathBuf>,
+    /// Its network access.
     pub network: ServerNetwork,
 }
 
 /// The network access of a server or hook.
 #[derive(Debug, Clone)]
 pub enum ServerNetwork {
+    /// None.
     None,
     /// That of the machine.
     Machine,
@@ -48,8 +52,8 @@ impl ServerNetwork {
 }
 
 impl ServerSandbox {
-    /// `proxy` is the one that its network access needs, and must be open as long as the program
-    /// runs.
+    /// The command that runs `program`: a name or path, and arguments. `proxy` is the one that its
+    /// network access needs, and must be open as long as the program runs.
     pub fn command(
         &self,
         program: &[String],

@@ -23,7 +23,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 use url::Url;
 
-use crate::tools::sandbox::{SandboxError, connections};
+use super::{SandboxError, connections};
 
 /// The maximum size and duration of a request.
 const HEAD_BYTES: usize = 8 * 1024;
@@ -47,7 +47,7 @@ pub trait Dial: fmt::Debug + Send + Sync {
 pub struct Egress {
     names: Vec<String>,
     hosts: GlobSet,
-    dial: Arc<dyn Dial>,
+    dial: Box<dyn Dial>,
 }
 
 /// A name of allowed hosts that is not a pattern.
@@ -67,7 +67,7 @@ impl Egress {
             hosts.add(Glob::new(&pattern(name)).map_err(|source| invalid(name, source))?);
         }
         let hosts = hosts.build().map_err(|source| invalid(&names.join(", "), source))?;
-        Ok(Self { names: names.to_vec(), hosts, dial: Arc::new(dial) })
+        Ok(Self { names: names.to_vec(), hosts, dial: Box::new(dial) })
     }
 
     /// The allowed names.
@@ -119,8 +119,7 @@ impl Egress {
 
 /// A proxy that is served by a task of its own.
 pub struct KeptProxy {
-    /// Where it listens.
-    pub socket: PathBuf,
+    pub(super) socket: PathBuf,
     _folder: TempDir,
     _serving: AbortOnDropHandle<()>,
 }

@@ -44,8 +44,8 @@ const STACK_BYTES: usize = 32 * 1024 * 1024;
 /// It is called after the process has been confined, and nothing of the input has been read before.
 pub type OwnWork = fn(description: &str, input: &[u8]) -> io::Result<Vec<u8>>;
 
-/// Does the job that was given as JSON, with `own` for the jobs of the binary; returns the exit code
-/// of the process.
+/// Does the job that was given as JSON, with `own` for the jobs of the binary. Returns the exit
+/// code of the process.
 ///
 /// Has to be called before the process starts threads, because restrictions apply to the calling
 /// thread and to those that it starts.
@@ -82,7 +82,7 @@ fn confined(job: &str, own: OwnWork) -> Result<i32> {
     }
 }
 
-/// Closes everything except standard input, output and error. The gateway, or the program that
+/// Closes everything except standard input, output and error. The caller, or the program that
 /// started it, may have left files and sockets open. This process has opened nothing yet.
 fn close_inherited() -> Result<()> {
     let mut descriptors = Vec::new();
@@ -119,8 +119,8 @@ fn limit(limits: SandboxLimits, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Programs can read the visible files and write to writable paths. A job of the binary can read what
-/// the job names, and access no other files.
+/// Programs can read the visible files and write to writable paths. Jobs of the binary can read
+/// what the job names. Other files cannot be accessed.
 fn close_files(job: &Job) -> Result<()> {
     let newest = ABI::V6;
     let mut rules = Ruleset::default()
