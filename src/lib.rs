@@ -8,7 +8,7 @@
 //! Dependencies run one way; a folder may use the folders to its left:
 //!
 //! ```text
-//! channels renderers | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli
+//! channels renderers sandbox | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli
 //! ```
 
 // `#[tool]` refers to this crate by its external name.

@@ -3,8 +3,9 @@
 use clap::Parser as _;
 use countersign::{
     cli::{self, Cli},
-    tools::sandbox::confine,
+    tools::documents::confined_jobs,
 };
+use sandbox::confine;
 use std::{
     io::{self, Write as _},
     process::ExitCode,
@@ -26,7 +27,7 @@ fn run() -> anyhow::Result<()> {
     let cli = Cli::parse();
     // The process has a single thread here, so that restrictions apply to all later threads.
     if let Some(job) = cli.confined() {
-        std::process::exit(confine::run(job));
+        std::process::exit(confine::run(job, confined_jobs::perform));
     }
     // Two cryptography providers are compiled in through dependencies, so one has to be selected.
     rustls::crypto::ring::default_provider().install_default().ok();

@@ -1,6 +1,7 @@
 //! Builds the tools of the software builder.
 
 use anyhow::Result;
+use sandbox::Sandbox;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -19,7 +20,6 @@ use crate::{
             self, BuilderConfig, BuilderTools, charged_model::UsageAccount,
             redacted_model::RedactedModel, toolchain::Toolchains,
         },
-        sandbox::Sandbox,
     },
 };
 

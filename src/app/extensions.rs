@@ -3,6 +3,11 @@
 
 use anyhow::{Context as _, Result};
 use futures::future::join_all;
+use sandbox::{
+    Sandbox,
+    egress::Egress,
+    service::{ServerNetwork, ServerSandbox},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, PoisonError},
@@ -22,11 +27,7 @@ use crate::{
     tools::{
         extensions::installed::{InstalledServer, ServerFolder, ServerState},
         mcp::{ConnectionMode, McpConfig, Protocol, Server, supervisor::Supervisor},
-        sandbox::{
-            Sandbox,
-            service::{ServerNetwork, ServerSandbox},
-        },
-        web::{client::WebClient, egress::Egress},
+        web::client::WebClient,
     },
     worker::Worker,
 };

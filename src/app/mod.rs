@@ -24,6 +24,7 @@ pub mod tools;
 pub mod wasm;
 
 use anyhow::{Context as _, Result};
+use sandbox::Sandbox;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -60,9 +61,7 @@ use crate::{
         jobs,
         mcp::supervisor::Supervisor,
         memory::{self, semantic_search::Meaning},
-        results,
-        sandbox::Sandbox,
-        schedule, wiki,
+        results, schedule, wiki,
     },
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,

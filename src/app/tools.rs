@@ -1,6 +1,11 @@
 //! Connects the configured MCP servers, and loads skills.
 
 use anyhow::{Context as _, Result};
+use sandbox::{
+    Sandbox,
+    egress::Egress,
+    service::{ServerNetwork, ServerSandbox},
+};
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError},
@@ -26,14 +31,10 @@ use crate::{
             supervisor::{FoundTools, Supervisor},
         },
         media::{self, MediaConfig},
-        sandbox::{
-            Sandbox,
-            service::{ServerNetwork, ServerSandbox},
-        },
         shell::CommandNetwork,
         skills::{self, folder},
         view_image::{LookAt, LookAtUrl},
-        web::{self, WebConfig, client::WebClient, egress::Egress},
+        web::{self, WebConfig, client::WebClient},
     },
     worker::{Worker, hooks::HookSandbox},
 };

@@ -1,13 +1,10 @@
 //! Checks the browser for `countersign doctor`.
 
 use anyhow::{Context as _, Result};
+use sandbox::Sandbox;
 use std::sync::Arc;
 
-use crate::{
-    admin::reload::CheckStatus,
-    config::Config,
-    tools::{browser::BrowserSettings, sandbox::Sandbox},
-};
+use crate::{admin::reload::CheckStatus, config::Config, tools::browser::BrowserSettings};
 
 /// Starts the browser once, if it is enabled.
 pub(super) async fn check(

@@ -1,8 +1,9 @@
 //! Checks the languages of the software builder.
 
 use anyhow::Result;
+use sandbox::Sandbox;
 
-use crate::{admin::reload::CheckStatus, app, config::Config, tools::sandbox::Sandbox};
+use crate::{admin::reload::CheckStatus, app, config::Config};
 
 /// Which languages software can be built in, and what to install for the others.
 pub(super) async fn check(config: &Config) -> Result<(CheckStatus, String)> {

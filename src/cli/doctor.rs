@@ -8,6 +8,7 @@ use renderers::{
     Document,
     document::{Block, Inline},
 };
+use sandbox::Sandbox;
 use secrecy::ExposeSecret as _;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,10 +40,7 @@ use crate::{
         db::{backup, modes},
     },
     telemetry,
-    tools::{
-        documents::{fonts, office::Office},
-        sandbox::Sandbox,
-    },
+    tools::documents::{fonts, office::Office},
 };
 
 #[derive(Debug, Args)]

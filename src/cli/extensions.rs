@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use futures::{FutureExt as _, future::BoxFuture};
+use sandbox::Sandbox;
 use std::{collections::BTreeMap, env, sync::Arc};
 
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
             server_json::LaunchTarget,
         },
         mcp::session,
-        sandbox::Sandbox,
     },
 };
 

@@ -3,13 +3,14 @@
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
 use renderers::read::{Reading, limits::INPUT_BYTES};
+use sandbox::Sandbox;
 use std::{
     io::{self, Write as _},
     path::PathBuf,
 };
 
 use super::output::OutputFormat;
-use crate::tools::{sandbox::Sandbox, workspace::confined_reader};
+use crate::tools::workspace::confined_reader;
 
 #[derive(Debug, Args)]
 pub struct Extract {

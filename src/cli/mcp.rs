@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
+use sandbox::Sandbox;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use super::{OPERATOR, examples, login, output::OutputFormat, say};
@@ -14,7 +15,7 @@ use crate::{
         Store,
         tools::pins::{self, MODULES, Pin, PinState, Reviewed, TrustOutcome},
     },
-    tools::{mcp::session, sandbox::Sandbox},
+    tools::mcp::session,
 };
 
 #[derive(Debug, Subcommand)]

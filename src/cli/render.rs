@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, bail};
 use renderers::{Format, Rendered};
+use sandbox::Sandbox;
 use std::{
     collections::BTreeMap,
     path::PathBuf,
@@ -11,15 +12,12 @@ use std::{
 
 use crate::{
     config::Config,
-    tools::{
-        documents::{
-            Branding,
-            blob::Blob,
-            pool::RenderPool,
-            protocol::{Names, RenderOptions},
-            request::{RenderPart, RenderText},
-        },
-        sandbox::Sandbox,
+    tools::documents::{
+        Branding,
+        blob::Blob,
+        pool::RenderPool,
+        protocol::{Names, RenderOptions},
+        request::{RenderPart, RenderText},
     },
 };
 

@@ -1,6 +1,7 @@
 //! The section on the browser.
 
 use anyhow::{Context as _, Result, ensure};
+use sandbox::Sandbox;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
@@ -9,7 +10,7 @@ use super::{
     Config, ModelEntry, build,
     key::{ConfigKey, key},
 };
-use crate::tools::{browser::BrowserSettings, sandbox::Sandbox, web::client::WebClient};
+use crate::tools::{browser::BrowserSettings, web::client::WebClient};
 
 pub const KEYS: &[ConfigKey] = &[
     key(

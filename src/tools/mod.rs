@@ -5,7 +5,6 @@
 //! - [`conversions`]: the types of other frameworks
 //! - [`workspace`]: the only access to files of a conversation; [`atomic_file`], [`folder_lock`]:
 //!   changes of files of the gateway
-//! - [`sandbox`]: sandboxes for the programs that the gateway starts
 //! - [`skills`]: skills, and their tools; [`builder`]: builds software that becomes a skill
 //! - [`schedule_planner`]: plans schedules, for the tools of a chat, the console and the API
 //! - [`manual`]: the documentation of this build
@@ -36,7 +35,6 @@ pub mod memory;
 #[cfg(test)]
 mod reads_tests;
 pub mod results;
-pub mod sandbox;
 pub mod schedule;
 pub mod schedule_planner;
 pub mod send;

@@ -1,6 +1,12 @@
 //! `shell`: runs a command in the sandbox, with the conversation's folder writable.
 
 use async_trait::async_trait;
+use sandbox::{
+    Job, Sandbox, SandboxError, SandboxLimits, Work,
+    egress::Egress,
+    profile::Profile,
+    run::{self, ProgramResult, Stream},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,12 +18,6 @@ use super::{
         arguments::{parse, schema},
         overflow,
     },
-    sandbox::{
-        Job, Sandbox, SandboxLimits, Work,
-        profile::Profile,
-        run::{self, ProgramResult, Stream},
-    },
-    web::egress::Egress,
     workspace,
 };
 use crate::agent::catalog::{
@@ -88,7 +88,7 @@ impl Tool for Shell {
         let program = ["/bin/sh", "-c", &command].map(str::to_owned).to_vec();
         let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::COMMAND)))
             .with_workspace(&context.workspace);
-        let way = self.egress.as_deref();
+        let way = self.egress.as_ref();
         let ended = ended(&self.sandbox, way, cell, Vec::new(), wait).await?;
         Ok(Output::text(format_result(ended, context).await))
     }
@@ -119,22 +119,20 @@ fn wait(seconds: Option<u64>) -> Duration {
 /// Runs the program until it ends, with the given network access.
 pub(super) async fn ended(
     sandbox: &Sandbox,
-    way: Option<&Egress>,
+    way: Option<&Arc<Egress>>,
     cell: Profile,
     input: Vec<u8>,
     wait: Duration,
 ) -> Result<ProgramResult, ToolError> {
     let Some(egress) = way else {
-        return run::to_its_end(sandbox.confined_command(&cell)?, input, wait).await;
+        return Ok(run::to_its_end(sandbox.confined_command(&cell)?, input, wait).await?);
     };
-    let folder = tempfile::tempdir();
-    let folder =
-        folder.map_err(|e| ToolError::Sandbox(format!("there is no network access: {e}")))?;
+    let folder = tempfile::tempdir().map_err(SandboxError::NoNetwork)?;
     let socket = folder.path().join("egress");
     let open = egress.open(&socket)?;
     let command = sandbox.confined_command(&cell.with_proxy_socket(&socket))?;
     tokio::select! {
-        ended = run::to_its_end(command, input, wait) => ended,
+        ended = run::to_its_end(command, input, wait) => Ok(ended?),
         never = open.serve() => match never {},
     }
 }

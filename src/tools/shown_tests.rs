@@ -4,6 +4,7 @@
 use chrono::DateTime;
 use insta::assert_snapshot;
 use proptest::{prelude::*, strategy::ValueTree as _, test_runner::TestRunner};
+use sandbox::Sandbox;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -16,9 +17,7 @@ use super::{
     extensions::{self, Extensions, installed::ServerFolder},
     files, jobs,
     media::{self, testing::configured},
-    memory, results,
-    sandbox::Sandbox,
-    schedule, schedule_planner, shell, skills,
+    memory, results, schedule, schedule_planner, shell, skills,
     testing::ToolFixture,
     view_image::{LookAt, LookAtUrl},
     web::{self, WebConfig, client::WebClient},

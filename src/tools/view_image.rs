@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 use renderers::read::limits;
+use sandbox::{Sandbox, SandboxLimits, run};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,8 +13,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     Context, Output, Tool, ToolError,
     contract::arguments::{parse, schema},
-    documents::blob::Blob,
-    sandbox::{Sandbox, run},
+    documents::{blob::Blob, confined_jobs::ConfinedJob},
     web::{
         address,
         client::{WebClient, WebRequest},
@@ -143,7 +143,8 @@ pub async fn view(
     artifacts: &Artifacts,
 ) -> Result<Attachment, ToolError> {
     let failed = |why: &str| ToolError::ExecutionFailed(format!("{path} cannot be shown: {why}"));
-    let ended = run::to_its_end(sandbox.viewer()?, bytes, VIEW_FOR).await?;
+    let viewer = ConfinedJob::View.command(sandbox, SandboxLimits::DOCUMENT)?;
+    let ended = run::to_its_end(viewer, bytes, VIEW_FOR).await?;
     let Ok(drawn) = serde_json::from_slice::<Result<Blob, String>>(&ended.stdout.head) else {
         tracing::debug!(code = ended.code, said = ended.stderr.text(), "a picture decoder crashed");
         return Err(failed("it exceeds the limits for memory or time, or is damaged"));

@@ -2,6 +2,7 @@
 //! journal, so that a hook does not run again after a restart.
 
 use anyhow::Result;
+use sandbox::{Sandbox, service};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, process::Stdio, sync::Arc};
 use tokio::{
@@ -25,10 +26,7 @@ use crate::{
     llm::Reply,
     store::files,
     texts,
-    tools::sandbox::{
-        Sandbox,
-        service::{ServerNetwork, ServerSandbox},
-    },
+    tools::ToolError,
 };
 
 /// The context in which a hook runs.
@@ -295,7 +293,8 @@ impl HookSandbox {
     /// unsandboxed only if the configuration says so.
     fn command(&self, hook: &Hook, program: &Program) -> Result<Command, String> {
         let mut command = if program.sandbox {
-            let confined = self.sandbox_for(&hook.name).command(&program.command, None);
+            let sandbox = self.sandbox_for(&hook.name);
+            let confined = sandbox.command(&program.command, None).map_err(ToolError::from);
             confined.map_err(|why| format!("{why}; set `sandbox = false` to run it without one"))?
         } else {
             free(program)
@@ -310,14 +309,14 @@ impl HookSandbox {
     }
 
     /// A hook's name may contain any characters, so its folder is named after a digest.
-    fn sandbox_for(&self, hook: &str) -> ServerSandbox {
+    fn sandbox_for(&self, hook: &str) -> service::ServerSandbox {
         let own = files::digest_of(hook.as_bytes());
-        ServerSandbox {
+        service::ServerSandbox {
             sandbox: self.sandbox.clone(),
             home: self.data.join("hooks").join(&own[..16]),
             hidden: self.hidden.clone(),
             folders: Vec::new(),
-            network: ServerNetwork::None,
+            network: service::ServerNetwork::None,
         }
     }
 }

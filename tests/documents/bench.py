@@ -111,7 +111,9 @@ MEMO = "# Memo\n\nTo all: the river rises.\n\n| Day | Level |\n|:--|--:|\n| Mond
 
 def worker(countersign, ending):
     """Milliseconds that pass, and CPU milliseconds, for a short document in the confined process."""
-    job = {"work": {"Draw": ["/usr/share/fonts"]}, "limits": None, "writable": []}
+    fonts = ["/usr/share/fonts"]
+    work = {"Own": json.dumps({"Draw": fonts})}
+    job = {"work": work, "limits": None, "readable": fonts, "writable": []}
     part = {"text": MEMO, "folder": ".", "pictures": {}, "warnings": []}
     wish = {"format": ending, "text": {"Markdown": [part]}, "title": None, "date": None,
             "aspect": None, "assets": {}}

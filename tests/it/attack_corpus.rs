@@ -15,11 +15,11 @@ use countersign::{
     },
     tools::{
         ToolError,
-        sandbox::{Job, SandboxLimits, Work, profile::Profile, run},
         web::client::{WebClient, WebRequest},
     },
 };
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use sandbox::{Job, SandboxLimits, Work, profile::Profile, run};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::{

@@ -6,17 +6,15 @@ use countersign::{
         ModelError, Reply,
         scripted::{ScriptedModel, answer, call, fail, say, think},
     },
-    tools::{
-        builder::{
-            BuildError, BuildLimits, BuildRequirement, BuildResult, BuilderConfig,
-            LlmSoftwareBuilder, SoftwareBuilder,
-            requirement::{ProgrammingLanguage, SoftwareType},
-            result::{StopReason, ValidationKind},
-            toolchain::Toolchains,
-        },
-        sandbox::Sandbox,
+    tools::builder::{
+        BuildError, BuildLimits, BuildRequirement, BuildResult, BuilderConfig, LlmSoftwareBuilder,
+        SoftwareBuilder,
+        requirement::{ProgrammingLanguage, SoftwareType},
+        result::{StopReason, ValidationKind},
+        toolchain::Toolchains,
     },
 };
+use sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},

@@ -154,7 +154,8 @@ fn every_source_file_that_is_named_exists() {
         let end = format!("/{named}");
         root().join(named).exists() || files.lines().any(|file| file.ends_with(&end))
     };
-    let folders = ["src/", "tests/", "channels/", "renderers/", "macros/", "migrations/"];
+    let folders =
+        ["src/", "tests/", "channels/", "renderers/", "sandbox/", "macros/", "migrations/"];
     let mut missing = Vec::new();
     for (path, page) in pages() {
         for code in page.code.iter().filter(|code| is_plain(code)) {

@@ -12,15 +12,16 @@ use countersign::{
         Context, Tool, ToolError,
         documents::{
             self, Branding,
+            confined_jobs::ConfinedJob,
             extract::ExtractDocument,
             pool::RenderPool,
             protocol::{Breakdown, RenderRequest},
         },
-        sandbox::{Job, Sandbox, SandboxLimits, Work, run},
         shell::Shell,
     },
 };
 use lopdf::{Dictionary, Document, Object, Stream, dictionary};
+use sandbox::{Sandbox, SandboxLimits, run};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -311,11 +312,10 @@ async fn document_bombs_do_no_harm() {
 #[tokio::test]
 async fn a_reader_without_sandbox_is_confined_too() {
     let read = |name: &'static str, bytes: Vec<u8>| async move {
-        let job = Job::new(Work::Read(name.into()), Some(SandboxLimits::DOCUMENT));
-        let mut command = tokio::process::Command::new(BINARY);
-        command.args(["confine", "--job", &job.argument()]).env_clear();
+        let bare = Sandbox::without_bubblewrap(BINARY.as_ref(), "a test");
+        let command = ConfinedJob::Read(name.into()).command(&bare, SandboxLimits::DOCUMENT);
         // The limits of the process count its own time; this one only ends a test that hangs.
-        run::to_its_end(command, bytes, Duration::from_mins(5)).await.unwrap()
+        run::to_its_end(command.unwrap(), bytes, Duration::from_mins(5)).await.unwrap()
     };
     let ended = read("a.csv", b"a,b\n1,2\n".to_vec()).await;
     assert!(ended.stdout.text().contains("| 1 | 2 |"), "{ended:?}");

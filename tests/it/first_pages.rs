@@ -4,12 +4,10 @@
 
 use countersign::{
     journal::event::Attachment,
-    tools::{
-        documents::{self, Branding, office::Office},
-        sandbox::Sandbox,
-    },
+    tools::documents::{self, Branding, office::Office},
 };
 use renderers::{Format, markdown};
+use sandbox::Sandbox;
 use serde_json::json;
 use std::{
     fs,

@@ -5,12 +5,13 @@ use countersign::tools::{
     ToolError,
     documents::{
         Branding,
+        confined_jobs::ConfinedJob,
         pool::RenderPool,
         protocol::{RenderOptions, RenderRequest},
     },
-    sandbox::{Sandbox, SandboxLimits, run},
 };
 use renderers::{Format, markdown, read::Reading};
+use sandbox::{Sandbox, SandboxLimits, run};
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -94,7 +95,7 @@ async fn damaged_files_are_read_or_refused() {
         for round in 0..rounds(12, 2_000) {
             let bytes = dice.damage(&whole);
             let limits = SandboxLimits { cpu_seconds: CPU_SECONDS, ..SandboxLimits::DOCUMENT };
-            let command = sandbox.reader_within(name, limits).unwrap();
+            let command = ConfinedJob::Read(name.into()).command(&sandbox, limits).unwrap();
             let ended = run::to_its_end(command, bytes, WAIT).await.unwrap();
             let answer: Result<Result<Reading, String>, _> =
                 serde_json::from_slice(&ended.stdout.head);

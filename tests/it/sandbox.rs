@@ -6,17 +6,20 @@ use countersign::{
     clock::SystemClock,
     store::{Store, StoreOptions, db::Durability},
     tools::{
+        ToolError,
+        documents::confined_jobs::ConfinedJob,
         mcp::{ConnectionMode, McpConfig, Protocol, Server},
-        sandbox::{
-            Job, Sandbox, SandboxLimits, Work,
-            profile::Profile,
-            run::{self, ProgramResult},
-            service::{ServerNetwork, ServerSandbox},
-        },
-        web::{client::WebClient, egress::Egress},
+        web::client::WebClient,
     },
 };
 use fakes::web::FakeWeb;
+use sandbox::{
+    Job, Sandbox, SandboxLimits, Work,
+    egress::Egress,
+    profile::Profile,
+    run::{self, ProgramResult},
+    service::{ServerNetwork, ServerSandbox},
+};
 use std::{
     collections::BTreeMap,
     fs,
@@ -164,7 +167,7 @@ async fn a_command_reaches_the_hosts_that_are_named() {
     let server = FakeWeb::start().await;
     let place = server.url().trim_start_matches("http://").to_owned();
     let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
-    let egress = Egress::to(std::slice::from_ref(&place), web_client).unwrap();
+    let egress = Arc::new(Egress::to(std::slice::from_ref(&place), web_client).unwrap());
     let socket = fixture.folder.path().join("way");
     let open = egress.open(&socket).unwrap();
     let ask = |place: &str| {
@@ -423,9 +426,10 @@ async fn without_bubblewrap_nothing_runs() {
     let why = broken.missing().unwrap();
     assert!(why.contains("cannot be set up") && why.contains("bubblewrap"), "{why}");
     let cell = Profile::around(Job::new(Work::Program(vec!["/bin/true".into()]), None));
-    let refused = broken.confined_command(&cell).unwrap_err().to_string();
+    let refused = ToolError::from(broken.confined_command(&cell).unwrap_err()).to_string();
     assert!(refused.starts_with("Sandbox: "), "{refused}");
-    assert!(broken.reader("a.pdf").is_err());
+    let reader = ConfinedJob::Read("a.pdf".into()).command(&broken, SandboxLimits::DOCUMENT);
+    assert!(reader.is_err());
 }
 
 /// A local MCP server has the network and the machine's files, but neither our data nor other

@@ -81,6 +81,9 @@ const BANNED_WORDS: &[&str] = &[
 const BANNED_IN_COMMENTS: &[&str] =
     &["desk", "house", "scene", "shelf", "tongue", "walls", "wish", "wishes"];
 
+/// The folders of the program.
+const FOLDERS: [&str; 4] = ["src", "channels/src", "renderers/src", "sandbox/src"];
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -88,7 +91,7 @@ fn root() -> &'static Path {
 /// Every Rust file of the program, by its path from the root.
 fn sources() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for folder in ["src", "channels/src", "renderers/src"] {
+    for folder in FOLDERS {
         collect(&root().join(folder), &mut found);
     }
     found
@@ -144,7 +147,7 @@ fn a_file_says_what_lives_in_it_and_is_not_long() {
 #[test]
 fn lists_of_modules_are_complete() {
     let texts = sources();
-    for (name, source) in syntax::sources(&["src", "channels/src", "renderers/src"]) {
+    for (name, source) in syntax::sources(&FOLDERS) {
         let lines = texts[&name].lines().take_while(|line| line.starts_with("//!"));
         let introduction: Vec<_> = lines.collect();
         let is_named = |module: &&String| {
@@ -186,12 +189,13 @@ fn dependencies_run_one_way() {
     }
 }
 
-/// The modules from left to right, as `ARCHITECTURE.md` lists them after the two crates.
+/// The modules from left to right, as `ARCHITECTURE.md` lists them after the three crates.
 fn order() -> Vec<String> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let list = text.split('`').find(|code| code.starts_with("channels renderers |")).unwrap();
+    let list =
+        text.split('`').find(|code| code.starts_with("channels renderers sandbox |")).unwrap();
     let words = list.split([' ', '|']).filter(|word| !word.is_empty());
-    words.skip(2).map(str::to_owned).collect()
+    words.skip(3).map(str::to_owned).collect()
 }
 
 /// `journal/event.rs` → `journal`, `texts.rs` → `texts`.
@@ -202,7 +206,7 @@ fn top(path: &str) -> &str {
 /// A tuple has no names: two values of one type can change places unnoticed.
 #[test]
 fn parameters_are_not_tuples() {
-    for (name, source) in syntax::sources(&["src", "channels/src", "macros/src"]) {
+    for (name, source) in syntax::sources(&["src", "channels/src", "sandbox/src", "macros/src"]) {
         assert!(source.tuple_parameters.is_empty(), "{name}: {:?}", source.tuple_parameters);
     }
 }
@@ -217,11 +221,11 @@ fn wide_rows_have_named_columns() {
     assert_eq!(syntax::source("src/sample.rs", sample).wide_rows, ["3 columns"]);
 }
 
-/// A name that crosses a file has one meaning in its crate.
+/// A name that crosses a file has one meaning in its crate, and in the sandbox that the gateway uses.
 #[test]
 fn type_names_are_unique() {
     let mut known: BTreeMap<String, String> = BTreeMap::new();
-    for (name, source) in syntax::sources(&["src"]) {
+    for (name, source) in syntax::sources(&["src", "sandbox/src"]) {
         for defined in source.types.into_iter().filter(|defined| defined.is_visible) {
             let before = known.insert(defined.name.clone(), name.clone());
             let is_alternative = ALTERNATIVES.contains(&defined.name.as_str());
@@ -245,6 +249,8 @@ fn each_library_stays_where_it_belongs() {
         ("rmcp::", "src/tools/mcp"),
         ("wasmtime::", "src/tools/wasm/"),
         ("typst", "renderers/src/pdf/"),
+        ("landlock::", "sandbox/src/confine.rs"),
+        ("seccompiler::", "sandbox/src/seccomp.rs"),
     ] {
         for (name, text) in sources().into_iter().filter(|(name, _)| !is_test(name)) {
             let text = program(&text);
@@ -271,9 +277,9 @@ fn deciding_modules_do_no_io_and_read_no_clock() {
 
 #[test]
 fn few_traits_carry_the_design() {
-    let sources = syntax::sources(&["src", "channels/src"]);
+    let sources = syntax::sources(&["src", "channels/src", "sandbox/src"]);
     let traits: Vec<_> = sources.into_values().flat_map(|source| source.traits).collect();
-    assert!(traits.len() <= 7, "{traits:?}");
+    assert!(traits.len() <= 8, "{traits:?}");
 }
 
 #[test]
@@ -290,7 +296,7 @@ fn names_say_what_things_are() {
         "Data",
         "Info",
     ];
-    for (name, source) in syntax::sources(&["src", "channels/src", "renderers/src"]) {
+    for (name, source) in syntax::sources(&FOLDERS) {
         for defined in &source.types {
             let bad = banned.iter().find(|word| defined.name.ends_with(**word));
             assert!(bad.is_none(), "{name} defines {}", defined.name);
@@ -416,6 +422,16 @@ fn dependencies_are_allowed() {
         let count = packages.iter().filter(|p| p["name"] == *once).count();
         assert_eq!(count, 1, "{once} is there {count} times");
     }
+}
+
+/// The sandbox can be read and reviewed alone.
+#[test]
+fn the_sandbox_uses_no_other_crate_of_this_repository() {
+    let packages = packages();
+    let sandbox = packages.iter().find(|package| package["name"] == "sandbox").unwrap();
+    let dependencies = sandbox["dependencies"].as_array().unwrap().iter();
+    let local: Vec<_> = dependencies.filter(|dependency| dependency["path"].is_string()).collect();
+    assert!(local.is_empty(), "{local:?}");
 }
 
 /// `deny.toml` is for `cargo deny`, which is not installed on every machine.

@@ -21,9 +21,10 @@ use countersign::{
         conversations::journal,
         people::pairing::{self, Bearer, OwnerSource, Pairing, PairingOffer, PairingRole},
     },
-    tools::{Tool, sandbox::Sandbox},
+    tools::Tool,
     worker::scheduler,
 };
+use sandbox::Sandbox;
 use sqlx::Connection as _;
 use std::{
     collections::BTreeMap,

@@ -7,6 +7,7 @@ use channels::{
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
+use sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -42,7 +43,7 @@ use crate::{
         people::{self, AccessTokenKind},
     },
     texts::{Language, PossibleChoices},
-    tools::{builder::records::BuildRecords, sandbox::Sandbox, web::client::WebClient},
+    tools::{builder::records::BuildRecords, web::client::WebClient},
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
         hooks::HookSandbox, session_cache::SessionCache,

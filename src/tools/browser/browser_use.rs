@@ -1,6 +1,7 @@
 //! `browser_use`: looks at web pages and uses them.
 
 use async_trait::async_trait;
+use sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -308,7 +309,7 @@ async fn whole(browser: &mut OpenBrowser) -> Result<Output, ToolError> {
 pub async fn extracted(
     browser: &mut OpenBrowser,
     page_bytes: usize,
-    sandbox: &crate::tools::sandbox::Sandbox,
+    sandbox: &Sandbox,
 ) -> Result<Output, ToolError> {
     let markdown = browser.markdown(sandbox, page_bytes).await?;
     let page = browser.view().await?;

@@ -1,11 +1,12 @@
 //! The text of a page as Markdown, and its picture.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use sandbox::Sandbox;
 use serde_json::json;
 use std::fmt::Write as _;
 
 use super::open_browser::OpenBrowser;
-use crate::tools::{ToolError, sandbox::Sandbox, workspace::confined_reader};
+use crate::tools::{ToolError, workspace::confined_reader};
 
 /// The beginning of a tag of a template in the text of a page.
 const OPEN: &str = "<template";

@@ -28,10 +28,11 @@ pub mod snapshot;
 pub mod state;
 pub mod transfer;
 
+use sandbox::Sandbox;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-use super::{Tool, ToolError, sandbox::Sandbox, web::client::WebClient};
+use super::{Tool, ToolError, web::client::WebClient};
 use browsers::Browsers;
 use open_browser::OpenBrowser;
 

@@ -1,5 +1,6 @@
 //! One running browser: its process, its connection, and its active tab.
 
+use sandbox::run::Stream;
 use serde_json::{Value, json};
 use std::{path::Path, process::Stdio, time::Duration};
 use tempfile::TempDir;
@@ -20,7 +21,7 @@ use super::{
     snapshot::References,
     state::{SharedState, Tab},
 };
-use crate::tools::{ToolError, sandbox::run::Stream};
+use crate::tools::ToolError;
 
 const START_FOR: Duration = Duration::from_secs(30);
 /// How long a result waits for the page to load. A page that goes on loading is shown as it is.

@@ -7,6 +7,7 @@
 //! is lost is the separation of the pages of one conversation from each other, and so site
 //! isolation is off as well: every frame of a page is then part of the page.
 
+use sandbox::{Job, PROXY_PORT, SandboxLimits, Work, profile::Profile};
 use std::{
     io::Read as _,
     path::{Path, PathBuf},
@@ -14,10 +15,7 @@ use std::{
 use tokio::process::Command;
 
 use super::BrowserSettings;
-use crate::tools::{
-    ToolError,
-    sandbox::{Job, SandboxLimits, Work, profile::Profile, proxy_bridge},
-};
+use crate::tools::ToolError;
 
 /// Where distributions install the program. The commands of these names are scripts, which need
 /// files that the sandbox does not show.
@@ -108,7 +106,7 @@ const RESERVED_BYTES: u64 = 64 << 30;
 /// The command, for a browser with that folder.
 pub fn command(settings: &BrowserSettings, folder: &Path) -> Result<Command, ToolError> {
     let program = installed(settings.program.as_deref()).map_err(ToolError::Sandbox)?;
-    let proxy = format!("--proxy-server=socks5://127.0.0.1:{}", proxy_bridge::PORT);
+    let proxy = format!("--proxy-server=socks5://127.0.0.1:{PROXY_PORT}");
     let mut words = ["/bin/sh", "-c", WITH_PIPES, "browser"].map(str::to_owned).to_vec();
     words.push(program.display().to_string());
     words.extend(FLAGS.iter().map(|&flag| flag.to_owned()));
@@ -127,8 +125,8 @@ pub fn command(settings: &BrowserSettings, folder: &Path) -> Result<Command, Too
     if let Some(home) = program.parent().filter(|home| !home.starts_with("/usr")) {
         profile = profile.showing(home, home);
     }
-    profile.folders.push((downloads(folder), DOWNLOADS.into()));
-    settings.sandbox.confined_command(&profile)
+    let profile = profile.writing(&downloads(folder), Path::new(DOWNLOADS));
+    Ok(settings.sandbox.confined_command(&profile)?)
 }
 
 /// The size that files of the profile may have in any case.

@@ -5,11 +5,11 @@
 //! SOCKS 5 (RFC 1928), because a browser uses it for all schemes and for one host per connection.
 //! An HTTP proxy would have to tell the requests of a kept connection apart.
 
-use std::{convert::Infallible, net::Ipv6Addr, path::Path, time::Duration};
+use sandbox::connections;
+use std::{convert::Infallible, io, net::Ipv6Addr, path::Path, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
     net::{UnixListener, UnixStream},
-    task::JoinSet,
     time::timeout,
 };
 
@@ -57,27 +57,16 @@ impl BrowserProxy {
 
     /// Serves connections. Never returns.
     pub async fn serve(self) -> Infallible {
-        let mut passing = JoinSet::new();
-        loop {
-            tokio::select! {
-                taken = self.listener.accept(), if passing.len() < AT_ONCE => {
-                    if let Ok((from, _)) = taken {
-                        let (web_client, state) = (self.web_client.clone(), self.state.clone());
-                        // A lost connection is treated like one that ended.
-                        passing.spawn(async move { pass(from, &web_client, &state).await.ok() });
-                    }
-                }
-                Some(_) = passing.join_next() => {}
-            }
-        }
+        let Self { listener, web_client, state } = self;
+        let pass = move |from| {
+            let (web_client, state) = (web_client.clone(), state.clone());
+            async move { pass(from, &web_client, &state).await }
+        };
+        connections::serve(listener, AT_ONCE, pass).await
     }
 }
 
-async fn pass(
-    mut from: UnixStream,
-    web_client: &WebClient,
-    state: &SharedState,
-) -> std::io::Result<()> {
+async fn pass(mut from: UnixStream, web_client: &WebClient, state: &SharedState) -> io::Result<()> {
     let target = match timeout(GREETING_FOR, target(&mut from)).await {
         Ok(Ok(Some(target))) => target,
         Ok(Ok(None)) => return answer(&mut from, Reply::Unsupported).await,
@@ -108,7 +97,7 @@ impl std::fmt::Display for Target {
 }
 
 /// The greeting and the request. `None` if it is not a request to connect.
-async fn target(from: &mut UnixStream) -> std::io::Result<Option<Target>> {
+async fn target(from: &mut UnixStream) -> io::Result<Option<Target>> {
     let (_version, methods) = (from.read_u8().await?, from.read_u8().await?);
     let mut offered = vec![0; methods.into()];
     from.read_exact(&mut offered).await?;
@@ -145,7 +134,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(plain)
 }
 
-async fn answer(from: &mut UnixStream, reply: Reply) -> std::io::Result<()> {
+async fn answer(from: &mut UnixStream, reply: Reply) -> io::Result<()> {
     from.write_all(&[VERSION, reply as u8, 0, IPV4, 0, 0, 0, 0, 0, 0]).await
 }
 

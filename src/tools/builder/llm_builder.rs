@@ -3,6 +3,7 @@
 //! rounds.
 
 use async_trait::async_trait;
+use sandbox::Sandbox;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     llm::{Model, ModelError},
-    tools::{ToolError, sandbox::Sandbox},
+    tools::ToolError,
 };
 
 /// What a builder needs, and its limits.

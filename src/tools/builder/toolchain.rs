@@ -1,5 +1,6 @@
 //! The interpreters and compilers of this machine, as programs in the sandbox see them.
 
+use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
@@ -8,11 +9,7 @@ use std::{
 };
 
 use super::requirement::ProgrammingLanguage;
-use crate::tools::sandbox::{
-    Job, Sandbox, SandboxLimits, Work,
-    profile::{Profile, SKILL},
-    run,
-};
+use crate::tools::{ToolError, skills::SKILL};
 
 /// The timeout for asking a program for its version.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
@@ -124,9 +121,11 @@ impl Toolchain {
         };
         let command = vec!["/bin/sh".to_owned(), "-c".to_owned(), script];
         let profile = self.profile(command, SandboxLimits::COMMAND);
-        let command = sandbox.confined_command(&profile).map_err(|error| error.to_string())?;
+        let command = sandbox
+            .confined_command(&profile)
+            .map_err(|error| ToolError::from(error).to_string())?;
         let ended = run::to_its_end(command, Vec::new(), ANSWERS_WITHIN).await;
-        let ended = ended.map_err(|error| error.to_string())?;
+        let ended = ended.map_err(|error| ToolError::from(error).to_string())?;
         let (said, complained) = (ended.stdout.text(), ended.stderr.text());
         match (ended.code, said.lines().next()) {
             (Some(0), Some(version)) if language == ProgrammingLanguage::JavaScript => {

@@ -1,5 +1,10 @@
 //! Tries software out in the sandbox: checks or compiles it, and runs its test cases.
 
+use sandbox::{
+    Sandbox, SandboxLimits,
+    profile::{Profile, WORKSPACE},
+    run::{self, ProgramResult, Stream},
+};
 use std::{
     fs::File,
     io::Read as _,
@@ -18,12 +23,7 @@ use super::{
 use crate::tools::{
     ToolError,
     contract::blocking,
-    sandbox::{
-        Sandbox, SandboxLimits,
-        profile::{Profile, SKILL, WORKSPACE},
-        run::{self, ProgramResult, Stream},
-    },
-    skills::package::Package,
+    skills::{SKILL, package::Package},
 };
 
 const MIB: u64 = 1024 * 1024;
@@ -232,7 +232,7 @@ impl Trial<'_> {
         input: Vec<u8>,
         wait: Duration,
     ) -> Result<ProgramResult, ToolError> {
-        run::to_its_end(self.sandbox.confined_command(profile)?, input, wait).await
+        Ok(run::to_its_end(self.sandbox.confined_command(profile)?, input, wait).await?)
     }
 }
 

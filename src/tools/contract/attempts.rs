@@ -1,20 +1,17 @@
 //! Runs one call, in this process or as a program in the sandbox, and retries it where that is
 //! safe.
 
+use sandbox::{
+    Job, Sandbox, SandboxLimits, Work,
+    profile::Profile,
+    run::{self, ProgramResult},
+};
 use serde_json::Value;
 use std::time::Duration;
 
 use crate::{
     agent::catalog::{EffectClass, ToolSource, ToolSpec},
-    tools::{
-        Context, Output, Tool, ToolError,
-        sandbox::{
-            Job, Sandbox, SandboxLimits, Work,
-            profile::Profile,
-            run::{self, ProgramResult},
-        },
-        workspace,
-    },
+    tools::{Context, Output, Tool, ToolError, workspace},
 };
 
 /// The delay before each retry.

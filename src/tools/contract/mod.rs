@@ -16,6 +16,7 @@ pub mod toolbox;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use sandbox::SandboxError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -225,6 +226,12 @@ pub enum ToolError {
 impl From<PathRefused> for ToolError {
     fn from(refused: PathRefused) -> Self {
         Self::ExecutionFailed(refused.to_string())
+    }
+}
+
+impl From<SandboxError> for ToolError {
+    fn from(error: SandboxError) -> Self {
+        Self::Sandbox(error.to_string())
     }
 }
 

@@ -1,6 +1,7 @@
 //! All tools by name, and running one call within its limits.
 
 use futures::FutureExt as _;
+use sandbox::Sandbox;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
@@ -32,7 +33,6 @@ use crate::{
         documents::{self, extract},
         echo, files, json, manual,
         mcp::server::Servers,
-        sandbox::Sandbox,
         send, shell, time,
         wasm::modules::ModuleStatuses,
     },

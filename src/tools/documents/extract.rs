@@ -3,6 +3,7 @@
 
 use async_trait::async_trait;
 use renderers::read::{Kind, Reading, limits};
+use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,7 +20,6 @@ use crate::{
             overflow,
         },
         files::page::{Pager, Range, TextPage},
-        sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run},
         workspace::{self, confined_reader},
     },
 };
@@ -160,7 +160,8 @@ impl ExtractDocument {
         let cell = Profile::around(Job::new(Work::Program(program), Some(SandboxLimits::PICTURES)));
         let without =
             |why: &str| format!("It shows pictures whose text was not recognised: {why}.");
-        let command = self.sandbox.confined_command(&cell).map_err(|e| without(&e.to_string()))?;
+        let failed = |error| without(&ToolError::from(error).to_string());
+        let command = self.sandbox.confined_command(&cell).map_err(failed)?;
         let ended = run::to_its_end(command, bytes, RECOGNISE_FOR).await;
         match ended {
             Ok(ended) if ended.code == Some(3) => {
@@ -173,7 +174,7 @@ impl ExtractDocument {
                 Err(without("it took too long"))
             }
             Ok(ended) => Ok(ended.stdout.text().replace('\u{c}', "\n")),
-            Err(problem) => Err(without(&problem.to_string())),
+            Err(error) => Err(failed(error)),
         }
     }
 }

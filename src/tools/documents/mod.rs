@@ -5,6 +5,7 @@
 mod about;
 pub mod blob;
 mod branding;
+pub mod confined_jobs;
 mod convert;
 mod edit_arguments;
 pub mod edit_protocol;
@@ -18,14 +19,14 @@ pub mod protocol;
 pub mod request;
 
 pub use branding::Branding;
-pub use protocol::answer;
 
 use async_trait::async_trait;
 use renderers::{Format, Rendered};
+use sandbox::Sandbox;
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use super::{Context, Output, Tool, ToolError, sandbox::Sandbox, send, workspace::file_names};
+use super::{Context, Output, Tool, ToolError, send, workspace::file_names};
 use crate::{
     agent::catalog::{EffectClass, Subject, Tier, ToolSpec},
     journal::event::Attachment,

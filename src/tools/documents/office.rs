@@ -2,14 +2,13 @@
 //! one. LibreOffice, if installed, renders the very file that is sent, in the sandbox. If it is
 //! missing or takes too long, the file is sent without a picture.
 
+use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 use tokio::{sync::Semaphore, time::timeout};
-
-use crate::tools::sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 
 /// The paths used by Debian and others, and by manual installations.
 const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];

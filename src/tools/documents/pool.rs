@@ -2,17 +2,18 @@
 //! one document.
 
 use renderers::Rendered;
+use sandbox::{
+    Sandbox, SandboxLimits,
+    run::{self, ProgramResult},
+};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-use super::protocol::{Names, RenderOptions, RenderRequest, RenderResponse};
-use crate::tools::{
-    ToolError,
-    sandbox::{
-        Sandbox, SandboxLimits,
-        run::{self, ProgramResult},
-    },
+use super::{
+    confined_jobs::ConfinedJob,
+    protocol::{Names, RenderOptions, RenderRequest, RenderResponse},
 };
+use crate::tools::ToolError;
 
 /// The maximum number of concurrent renderings. Each process may use 1.5 GB.
 const AT_ONCE: usize = 2;
@@ -72,7 +73,7 @@ impl RenderPool {
     pub fn real() -> Self {
         Self::here(|order| {
             let order = serde_json::to_vec(&order).expect("a request is plain text and numbers");
-            let mut answer = super::answer(&order, &[]);
+            let mut answer = super::protocol::answer(&order, &[]);
             let end = answer.iter().position(|byte| *byte == b'\n').expect("a line comes first");
             let bytes = answer.split_off(end + 1);
             (serde_json::from_slice(&answer).expect("we wrote it"), bytes)
@@ -124,7 +125,7 @@ impl RenderPool {
         order: &RenderRequest,
     ) -> Result<(RenderResponse, Vec<u8>), ToolError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
-        let command = sandbox.drawer(fonts, self.limits)?;
+        let command = ConfinedJob::Draw(fonts.to_vec()).command(sandbox, self.limits)?;
         let order = serde_json::to_vec(order).expect("a request is plain text and numbers");
         let mut ended = run::keeping(self.most_bytes, command, order, self.wait).await?;
         let line = ended.stdout.head.iter().position(|byte| *byte == b'\n');

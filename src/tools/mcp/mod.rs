@@ -40,6 +40,7 @@ pub mod supervisor;
 mod tool;
 
 use reqwest::Url;
+use sandbox::service::ServerSandbox;
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,7 @@ pub use login::Login;
 pub use oauth::{ClientProof, Credentials};
 pub use server::{Health, Server};
 
-use super::{ToolError, sandbox::service::ServerSandbox, web::client::WebClient};
+use super::{ToolError, web::client::WebClient};
 use crate::agent::catalog::Tier;
 
 const CONNECT_FOR: Duration = Duration::from_secs(15);

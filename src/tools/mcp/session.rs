@@ -164,6 +164,7 @@ fn process(config: &McpConfig, command: &[String], link: &Link) -> Result<LocalS
     };
     let mut command = if let Some(sandbox) = &config.sandbox {
         sandbox.command(command, proxy.as_ref()).map_err(|error| {
+            let error = ToolError::from(error);
             let name = &config.name;
             let remedy = match config.checked_client {
                 None => format!(" mcp.{name}.sandbox = false runs it without a sandbox"),

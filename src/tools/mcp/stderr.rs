@@ -8,6 +8,7 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{TokioChildProcess, Transport},
 };
+use sandbox::egress::KeptProxy;
 use secrecy::ExposeSecret;
 use std::{
     collections::VecDeque,
@@ -20,10 +21,7 @@ use std::{
 use tokio::{io::AsyncReadExt as _, process::ChildStderr, time::timeout};
 
 use super::McpConfig;
-use crate::{
-    agent::redact::Redactor,
-    tools::{ToolError, web::egress::KeptProxy},
-};
+use crate::{agent::redact::Redactor, tools::ToolError};
 
 /// The maximum number of bytes that are kept for each server.
 const KEPT_BYTES: usize = 4 * 1024;

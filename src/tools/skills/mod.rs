@@ -22,9 +22,13 @@ pub mod scan;
 pub mod script;
 pub mod source;
 
+use sandbox::{Sandbox, egress::Egress};
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use super::{Context, Tool, ToolError, sandbox::Sandbox, web::egress::Egress};
+use super::{Context, Tool, ToolError};
+
+/// A skill inside the sandbox, read-only.
+pub(super) const SKILL: &str = "/skill";
 
 /// The skill folder of each agent.
 pub type Folders = BTreeMap<String, PathBuf>;

@@ -2,6 +2,7 @@
 //! writable.
 
 use async_trait::async_trait;
+use sandbox::{Job, Sandbox, SandboxLimits, Work, egress::Egress, profile::Profile};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Folders, ScriptNetwork, folder, of};
+use super::{Folders, SKILL, ScriptNetwork, folder, of};
 use crate::{
     agent::{
         catalog::{ApprovalMode, Confinement, Domain, EffectClass, Skill, Subject, Tier, ToolSpec},
@@ -24,12 +25,7 @@ use crate::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
         files::diff,
-        sandbox::{
-            Job, Sandbox, SandboxLimits, Work,
-            profile::{Profile, SKILL},
-        },
         shell,
-        web::egress::Egress,
         workspace::{self, file_binding},
     },
 };
@@ -153,14 +149,14 @@ impl Tool for RunSkillScript {
 impl RunSkillScript {
     /// The network access. It was granted to the skill that the operator knew under this name:
     /// their own, or one that they trust as it is now.
-    fn way(&self, skill: &Skill) -> Result<Option<&Egress>, ToolError> {
+    fn way(&self, skill: &Skill) -> Result<Option<&Arc<Egress>>, ToolError> {
         match self.ways.get(&skill.name) {
             Some(_) if skill.untrusted => Err(ToolError::NotAuthorized(format!(
                 "`{0}` may reach hosts, but nobody trusts it as it is now: run `countersign skill \
                     vouch {0}`",
                 skill.name
             ))),
-            way => Ok(way.map(AsRef::as_ref)),
+            way => Ok(way),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The HTTP client with SSRF protection. Every host is resolved once, its addresses are checked,
 //! and the connection uses a checked address; again for each redirect.
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use reqwest::{
     Method, StatusCode,
@@ -8,7 +9,8 @@ use reqwest::{
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION},
     redirect::Policy,
 };
-use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
+use sandbox::egress::Dial;
+use std::{collections::BTreeSet, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
@@ -67,6 +69,14 @@ pub struct WebResponse {
     pub body: Vec<u8>,
     /// Whether the body is longer than what was read.
     pub is_cut: bool,
+}
+
+/// How programs in the sandbox connect to the hosts that they may reach.
+#[async_trait]
+impl Dial for WebClient {
+    async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        self.dial(host, port).await.map_err(io::Error::other)
+    }
 }
 
 impl WebRequest {

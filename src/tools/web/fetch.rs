@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use renderers::read::charset;
+use sandbox::Sandbox;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,7 +18,6 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
-        sandbox::Sandbox,
         workspace::{self, confined_reader, file_names},
     },
 };

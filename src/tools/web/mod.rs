@@ -2,7 +2,6 @@
 //! the session.
 //!
 //! - [`address`], [`client`]: SSRF protection, and the HTTP client
-//! - [`egress`]: the sandbox's network access
 //! - [`hosts`], [`credentials`]: which hosts need no approval, and the secrets sent to them
 //! - [`fetch`], [`search`] with its [`providers`], their `regions` and `vendor_search`, [`request`]: the tools
 
@@ -11,7 +10,6 @@ pub mod client;
 pub mod credentials;
 #[cfg(test)]
 mod credentials_tests;
-pub mod egress;
 pub mod fetch;
 pub mod hosts;
 pub mod providers;
@@ -20,9 +18,10 @@ pub mod request;
 pub mod search;
 mod vendor_search;
 
+use sandbox::Sandbox;
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Tool, sandbox::Sandbox};
+use super::Tool;
 use crate::agent::spec::Variable;
 use client::WebClient;
 use providers::SearchProvider;

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use hashlink::LinkedHashMap;
 use renderers::read::html;
+use sandbox::Sandbox;
 use serde_json::Value;
 use std::{
     fmt::Write as _,
@@ -22,7 +23,6 @@ use crate::{
     tools::{
         Context, Output, Tool, ToolError,
         contract::arguments::{parse, schema},
-        sandbox::Sandbox,
         workspace::confined_reader,
     },
 };

@@ -1,21 +1,20 @@
 //! Reads untrusted documents and pages in a sandboxed process.
 
 use renderers::read::{Reading, html::Element};
+use sandbox::{Sandbox, SandboxLimits, run};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::process::Command;
 
-use crate::tools::{
-    ToolError,
-    sandbox::{Sandbox, run},
-};
+use crate::tools::{ToolError, documents::confined_jobs::ConfinedJob};
 
 /// The timeout for reading one document.
 const READ_FOR: Duration = Duration::from_secs(10);
 
 /// Reads a document. If the contents do not determine the format, the name does.
 pub async fn document(sandbox: &Sandbox, name: &str, bytes: Vec<u8>) -> Result<Reading, ToolError> {
-    read(name, sandbox.reader(name)?, bytes).await
+    let reader = ConfinedJob::Read(name.to_owned()).command(sandbox, SandboxLimits::DOCUMENT)?;
+    read(name, reader, bytes).await
 }
 
 /// The elements of a page with one of these ids or classes.
@@ -24,7 +23,9 @@ pub async fn elements(
     marks: &[&str],
     page: String,
 ) -> Result<Vec<Element>, ToolError> {
-    read("the page", sandbox.finder(marks)?, page.into_bytes()).await
+    let marks = marks.iter().map(|&mark| mark.to_owned()).collect();
+    let finder = ConfinedJob::Find(marks).command(sandbox, SandboxLimits::DOCUMENT)?;
+    read("the page", finder, page.into_bytes()).await
 }
 
 async fn read<T: DeserializeOwned>(

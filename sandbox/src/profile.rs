@@ -9,19 +9,17 @@ use tokio::process::Command;
 
 use super::{Job, MIB, proxy_bridge};
 
-/// The conversation's folder inside the sandbox.
+/// The folder in which a program works, inside the sandbox.
 pub const WORKSPACE: &str = "/workspace";
-/// A skill inside the sandbox, read-only.
-pub const SKILL: &str = "/skill";
 /// A server's own folder inside the sandbox.
-pub const HOME: &str = "/run/home";
-/// The gateway's binary inside the sandbox.
+pub(super) const HOME: &str = "/run/home";
+/// This binary inside the sandbox.
 const CONFINE: &str = "/run/countersign";
 /// The proxy's socket inside the sandbox.
 const EGRESS: &str = "/run/egress";
 
 /// Writable folders in memory, which are deleted when the program ends.
-pub const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
+pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
 const TEMPORARY_BYTES: u64 = 256 * MIB;
 /// The size limit of the file system that covers a hidden folder.
 const HIDDEN_BYTES: &str = "65536";
@@ -48,20 +46,21 @@ const SETTINGS: [&str; 13] = [
 /// One program and its sandbox.
 #[derive(Debug)]
 pub struct Profile {
-    pub job: Job,
-    pub files: ReadableFiles,
-    /// Writable folders: outside and inside paths.
-    pub folders: Vec<(PathBuf, PathBuf)>,
+    pub(super) job: Job,
+    pub(super) files: ReadableFiles,
+    /// Writable folders: outside and inside paths. The program starts in the first.
+    pub(super) folders: Vec<(PathBuf, PathBuf)>,
     /// Additional readable folders.
-    pub shown: Vec<(PathBuf, PathBuf)>,
-    pub network: bool,
+    pub(super) shown: Vec<(PathBuf, PathBuf)>,
+    /// Whether it has the network of the machine.
+    pub(super) network: bool,
     /// The socket of a proxy for network access.
-    pub egress: Option<PathBuf>,
+    pub(super) egress: Option<PathBuf>,
 }
 
 /// The files that a program can read.
 #[derive(Debug)]
-pub enum ReadableFiles {
+pub(super) enum ReadableFiles {
     /// Programs only.
     Programs,
     /// The whole machine, except these files and folders and the contents of /run; with symbolic
@@ -87,15 +86,20 @@ impl Profile {
         Self { job, files: ReadableFiles::Programs, folders, shown, network: false, egress: None }
     }
 
-    /// Adds a conversation's folder, in which the program starts.
-    pub fn with_workspace(mut self, folder: &Path) -> Self {
-        self.folders.push((folder.to_owned(), WORKSPACE.into()));
+    /// Adds a writable folder at [`WORKSPACE`], in which the program starts.
+    pub fn with_workspace(self, folder: &Path) -> Self {
+        self.writing(folder, Path::new(WORKSPACE))
+    }
+
+    /// Adds a readable folder, `folder` outside, at the path `within` inside.
+    pub fn showing(mut self, folder: &Path, within: &Path) -> Self {
+        self.shown.push((folder.to_owned(), within.to_owned()));
         self
     }
 
-    /// Adds a readable folder.
-    pub fn showing(mut self, folder: &Path, within: &Path) -> Self {
-        self.shown.push((folder.to_owned(), within.to_owned()));
+    /// Adds a writable folder, `folder` outside, at the path `within` inside.
+    pub fn writing(mut self, folder: &Path, within: &Path) -> Self {
+        self.folders.push((folder.to_owned(), within.to_owned()));
         self
     }
 
@@ -105,7 +109,7 @@ impl Profile {
         self
     }
 
-    pub fn command(&self, bubblewrap: &Path, program: &Path) -> Command {
+    pub(super) fn command(&self, bubblewrap: &Path, program: &Path) -> Command {
         let mut job = self.job.clone();
         job.writable = self.folders.iter().map(|(_, within)| within.clone()).collect();
         job.writable.extend(TEMPORARY.map(PathBuf::from));

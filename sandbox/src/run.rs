@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::tools::ToolError;
+use super::SandboxError;
 
 /// The number of bytes kept at the beginning of a stream; of the rest, only the end is kept. The
 /// largest document that can be sent fits.
@@ -19,17 +19,22 @@ const TAIL_BYTES: usize = 8 * 1024;
 pub struct ProgramResult {
     /// `None` if it was killed.
     pub code: Option<i32>,
+    /// What it wrote to standard output.
     pub stdout: Stream,
+    /// What it wrote to standard error.
     pub stderr: Stream,
+    /// Whether it was killed because it took too long.
     pub timed_out: bool,
 }
 
 /// The output of a program: all of it, or the beginning and the end.
 #[derive(Debug)]
 pub struct Stream {
+    /// The beginning.
     pub head: Vec<u8>,
     /// The end of the output; not always directly after the head.
     pub tail: Vec<u8>,
+    /// The size of the whole output.
     pub total_bytes: u64,
     /// The maximum size of the head.
     kept_bytes: usize,
@@ -42,14 +47,17 @@ impl Default for Stream {
 }
 
 impl Stream {
-    pub(in crate::tools) fn keeping(kept_bytes: usize) -> Self {
+    /// An empty stream that keeps this much of its beginning.
+    pub fn keeping(kept_bytes: usize) -> Self {
         Self { head: Vec::new(), tail: Vec::new(), total_bytes: 0, kept_bytes }
     }
 
+    /// The beginning as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.head).into_owned()
     }
 
+    /// Whether the beginning is everything.
     pub fn is_whole(&self) -> bool {
         self.total_bytes == self.head.len() as u64
     }
@@ -66,7 +74,8 @@ impl Stream {
         end
     }
 
-    pub(in crate::tools) async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>) {
+    /// Reads to the end. Does nothing without a source.
+    pub async fn fill(&mut self, from: Option<impl AsyncRead + Unpin>) {
         let Some(mut from) = from else { return };
         let mut buffer = vec![0; 64 * 1024];
         // A broken pipe counts as the end of the stream.
@@ -91,7 +100,7 @@ pub async fn to_its_end(
     command: Command,
     input: Vec<u8>,
     wait: Duration,
-) -> Result<ProgramResult, ToolError> {
+) -> Result<ProgramResult, SandboxError> {
     keeping(KEPT_BYTES, command, input, wait).await
 }
 
@@ -101,12 +110,10 @@ pub async fn keeping(
     mut command: Command,
     input: Vec<u8>,
     wait: Duration,
-) -> Result<ProgramResult, ToolError> {
+) -> Result<ProgramResult, SandboxError> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
-        command.process_group(0).kill_on_drop(true).spawn().map_err(|error| {
-            ToolError::Sandbox(format!("the program cannot be started: {error}"))
-        })?;
+        command.process_group(0).kill_on_drop(true).spawn().map_err(SandboxError::NotStarted)?;
     let (mut stdin, said, complained) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Stream::keeping(kept_bytes), Stream::default());

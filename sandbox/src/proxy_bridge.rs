@@ -12,11 +12,12 @@ use std::{
 
 /// Where programs find the proxy.
 pub(super) const PROXY: &str = "http://127.0.0.1:3128";
-pub(in crate::tools) const PORT: u16 = 3128;
+/// The port on the loopback of the sandbox at which programs find the proxy.
+pub const PROXY_PORT: u16 = 3128;
 
 /// Accepts connections until this process ends.
 pub(super) fn forward_connections(socket: PathBuf) -> Result<()> {
-    let listener = TcpListener::bind(("127.0.0.1", PORT))?;
+    let listener = TcpListener::bind(("127.0.0.1", PROXY_PORT))?;
     thread::Builder::new().spawn(move || {
         for from in listener.incoming().flatten() {
             // A connection that cannot be forwarded is closed, which the program notices.

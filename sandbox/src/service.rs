@@ -1,6 +1,6 @@
-//! Sandboxes for MCP servers and hooks. Servers need network access. Both need caches and read
-//! files of the machine. They can write only to a private folder and to the configured ones, and
-//! cannot access the gateway's data, other processes, or the sockets of services.
+//! Sandboxes for programs of the operator: MCP servers and hooks. Servers need network access. Both
+//! need caches and read files of the machine. They can write only to a private folder and to the
+//! configured ones, and cannot access hidden paths, other processes, or the sockets in `/run`.
 
 use std::{
     fs,
@@ -10,29 +10,30 @@ use std::{
 use tokio::process::Command;
 
 use super::{
-    Job, Sandbox, SandboxLimits, Work,
+    Job, Sandbox, SandboxError, SandboxLimits, Work,
+    egress::{Egress, KeptProxy},
     profile::{HOME, Profile, ReadableFiles, TEMPORARY},
 };
-use crate::tools::{
-    ToolError,
-    web::egress::{Egress, KeptProxy},
-};
 
+/// What one server or hook is given.
 #[derive(Debug, Clone)]
 pub struct ServerSandbox {
+    /// The mechanisms of this machine.
     pub sandbox: Arc<Sandbox>,
     /// The private folder, which is kept between runs.
     pub home: PathBuf,
-    /// Hidden paths: the gateway's data, and credentials for other systems.
+    /// Hidden paths: the data of the caller, and credentials for other systems.
     pub hidden: Vec<PathBuf>,
     /// Additional writable folders.
     pub folders: Vec<PathBuf>,
+    /// Its network access.
     pub network: ServerNetwork,
 }
 
 /// The network access of a server or hook.
 #[derive(Debug, Clone)]
 pub enum ServerNetwork {
+    /// None.
     None,
     /// That of the machine.
     Machine,
@@ -42,7 +43,7 @@ pub enum ServerNetwork {
 
 impl ServerNetwork {
     /// Opens the proxy, if one is needed.
-    pub fn open(&self) -> Result<Option<KeptProxy>, ToolError> {
+    pub fn open(&self) -> Result<Option<KeptProxy>, SandboxError> {
         match self {
             Self::Hosts(egress) => egress.keep_open().map(Some),
             Self::None | Self::Machine => Ok(None),
@@ -51,14 +52,14 @@ impl ServerNetwork {
 }
 
 impl ServerSandbox {
-    /// `proxy` is the one that its network access needs, and must be open as long as the program
-    /// runs.
+    /// The command that runs `program`: a name or path, and arguments. `proxy` is the one that its
+    /// network access needs, and must be open as long as the program runs.
     pub fn command(
         &self,
         program: &[String],
         proxy: Option<&KeptProxy>,
-    ) -> Result<Command, ToolError> {
-        let failed = |error| ToolError::Sandbox(format!("{}: {error}", self.home.display()));
+    ) -> Result<Command, SandboxError> {
+        let failed = |problem| SandboxError::NoFolder { folder: self.home.clone(), problem };
         fs::create_dir_all(&self.home).map_err(failed)?;
         // bubblewrap does not follow symbolic links to mount points.
         let mut links = Vec::new();

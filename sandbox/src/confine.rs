@@ -7,9 +7,7 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
 use nix::errno::Errno;
-use renderers::read::{self, ReadError};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use serde::Serialize;
 use std::{
     fs,
     io::{self, Read as _, Write as _},
@@ -21,7 +19,6 @@ use super::{
     HOLDS, Job, SandboxLimits, Work, init, proxy_bridge,
     seccomp::{self, FilterScope},
 };
-use crate::tools::documents::{self, blob::Blob};
 
 /// The exit code if the restrictions cannot be applied.
 const NOT_CONFINED: i32 = 125;
@@ -41,15 +38,25 @@ const DEVICES: [&str; 8] = [
 /// The stack size: deeply nested documents need deep recursion.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
-/// Does the job that was given as JSON; returns the exit code of the process.
-pub fn run(job: &str) -> i32 {
-    confined(job).unwrap_or_else(|problem| {
+/// Does a job of the binary: takes its description and the bytes of standard input, and returns the
+/// bytes for standard output.
+///
+/// It is called after the process has been confined, and nothing of the input has been read before.
+pub type OwnWork = fn(description: &str, input: &[u8]) -> io::Result<Vec<u8>>;
+
+/// Does the job that was given as JSON, with `own` for the jobs of the binary. Returns the exit
+/// code of the process.
+///
+/// Has to be called before the process starts threads, because restrictions apply to the calling
+/// thread and to those that it starts.
+pub fn run(job: &str, own: OwnWork) -> i32 {
+    confined(job, own).unwrap_or_else(|problem| {
         let _ = writeln!(io::stderr(), "{problem:#}");
         NOT_CONFINED
     })
 }
 
-fn confined(job: &str) -> Result<i32> {
+fn confined(job: &str, own: OwnWork) -> Result<i32> {
     close_inherited().context("inherited file descriptors")?;
     let job: Job = serde_json::from_str(job).context("the job")?;
     if let Some(limits) = job.limits {
@@ -68,29 +75,14 @@ fn confined(job: &str) -> Result<i32> {
             seccomp::close(FilterScope::Reader)?;
             say(HOLDS.as_bytes())
         }
-        Work::Read(name) => {
+        Work::Own(description) => {
             seccomp::close(FilterScope::Reader)?;
-            let name = name.clone();
-            work(move |bytes| encode(&read::to_markdown(&name, bytes)))
-        }
-        Work::Find(marks) => {
-            seccomp::close(FilterScope::Reader)?;
-            let marks = marks.clone();
-            work(move |page| encode(&read::html::marked(&String::from_utf8_lossy(page), &marks)))
-        }
-        Work::View => {
-            seccomp::close(FilterScope::Reader)?;
-            work(|bytes| encode(&read::view::view(bytes).map(Blob)))
-        }
-        Work::Draw(fonts) => {
-            seccomp::close(FilterScope::Reader)?;
-            let fonts = fonts.clone();
-            work(move |order| documents::answer(order, &fonts))
+            work(description.clone(), own)
         }
     }
 }
 
-/// Closes everything except standard input, output and error. The gateway, or the program that
+/// Closes everything except standard input, output and error. The caller, or the program that
 /// started it, may have left files and sockets open. This process has opened nothing yet.
 fn close_inherited() -> Result<()> {
     let mut descriptors = Vec::new();
@@ -127,8 +119,8 @@ fn limit(limits: SandboxLimits, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Programs can read the visible files and write to writable paths; a renderer can read fonts. All
-/// other jobs can access no files.
+/// Programs can read the visible files and write to writable paths. Jobs of the binary can read
+/// what the job names. Other files cannot be accessed.
 fn close_files(job: &Job) -> Result<()> {
     let newest = ABI::V6;
     let mut rules = Ruleset::default()
@@ -138,36 +130,32 @@ fn close_files(job: &Job) -> Result<()> {
         .handle_access(AccessFs::from_all(newest))?
         .scope(Scope::from_all(newest))?
         .create()?;
-    if let Work::Draw(fonts) = &job.work {
-        rules = rules.add_rules(path_beneath_rules(fonts, AccessFs::from_read(ABI::V1)))?;
-    }
-    if let Work::Program(_) = job.work {
-        rules = rules
+    rules = match job.work {
+        Work::Program(_) => rules
             .add_rules(path_beneath_rules(["/"], AccessFs::from_read(newest)))?
             .add_rules(path_beneath_rules(DEVICES, AccessFs::from_all(newest)))?
-            .add_rules(path_beneath_rules(&job.writable, AccessFs::from_all(newest)))?;
-    }
+            .add_rules(path_beneath_rules(&job.writable, AccessFs::from_all(newest)))?,
+        Work::Own(_) => {
+            rules.add_rules(path_beneath_rules(&job.readable, AccessFs::from_read(ABI::V1)))?
+        }
+        Work::Probe => rules,
+    };
     let status = rules.restrict_self()?;
     ensure!(status.ruleset != RulesetStatus::NotEnforced, "this kernel does not enforce it");
     Ok(())
 }
 
-/// Passes standard input to `with` and writes the result to standard output.
-fn work(with: impl FnOnce(&[u8]) -> Vec<u8> + Send + 'static) -> Result<i32> {
-    let mut bytes = Vec::new();
-    io::stdin().read_to_end(&mut bytes)?;
-    let working = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || with(&bytes))?;
+/// Passes standard input to `own` and writes the result to standard output.
+fn work(description: String, own: OwnWork) -> Result<i32> {
+    let mut input = Vec::new();
+    io::stdin().read_to_end(&mut input)?;
+    let thread = thread::Builder::new().stack_size(STACK_BYTES);
+    let working = thread.spawn(move || own(&description, &input))?;
     // The panic was already printed to standard error.
     match working.join() {
-        Ok(output) => say(&output),
+        Ok(output) => say(&output.context("the job")?),
         Err(_) => Ok(NOT_CONFINED),
     }
-}
-
-/// The result, or a sentence that says why there is none.
-fn encode(read: &Result<impl Serialize, ReadError>) -> Vec<u8> {
-    let output = read.as_ref().map_err(ToString::to_string);
-    serde_json::to_vec(&output).expect("what was read is plain text and numbers")
 }
 
 fn say(bytes: &[u8]) -> Result<i32> {
