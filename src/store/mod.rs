@@ -63,9 +63,6 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::task::JoinHandle;
-use tokio_util::task::AbortOnDropHandle;
-use tracing::Instrument as _;
 
 use crate::{
     clock::{self, Clock as _, SystemClock},
@@ -75,7 +72,7 @@ use crate::{
 };
 pub use db::Tx;
 use db::{Db, Durability, WriteMode};
-use wake::{Notifier, Writers};
+use wake::{Notifier, Wakeups, Writers};
 
 /// The number of conversations whose owners one transaction determines.
 pub const OWNERS_AT_ONCE: usize = 1_000;
@@ -154,8 +151,9 @@ impl Store {
 
     /// Runs `work` in one transaction. When it returns, either all changes are durable or none was
     /// made. On SQLite, concurrent transactions share an fsync. PostgreSQL may roll back one of two
-    /// conflicting transactions, which is then retried. `name` appears in errors and names two
-    /// crash points.
+    /// conflicting transactions, which is then retried. `work` must not wait for anything but its
+    /// statements, because on SQLite nothing else can run until it is done. `name` appears in errors
+    /// and names two crash points.
     pub async fn write<T, F>(&self, name: &'static str, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -178,18 +176,14 @@ impl Store {
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         crash::point(name, "before commit");
-        let (db, notifier) = (self.db.clone(), self.notifier.clone());
-        // Wakes waiting tasks even if the caller was dropped.
-        let written = spawn(async move {
-            let written = db.write(mode, work).await;
+        let notifier = self.notifier.clone();
+        let after = move |wakeups: &Wakeups| {
             drop(held);
-            let (value, wakeups) = written?;
             crash::point(name, "after commit");
-            notifier.notify(&wakeups);
+            notifier.notify(wakeups);
             wakeups.counts.iter().for_each(metrics::counter::Count::enter);
-            anyhow::Ok(value)
-        });
-        let value = written.await.context("the transaction was aborted")?.context(name)?;
+        };
+        let value = self.db.write(mode, work, after).await.context(name)?;
         ensure!(!crash::loses_answer(name), "a test has this response of the database lost");
         Ok(value)
     }
@@ -200,9 +194,7 @@ impl Store {
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
     {
-        let db = self.db.clone();
-        let read = AbortOnDropHandle::new(spawn(async move { db.read(work).await }));
-        read.await.context("the read was aborted")?
+        self.db.read(work).await
     }
 
     /// Synchronises the clock of this process with the database's, if nodes share one.
@@ -217,15 +209,6 @@ impl Store {
     pub async fn ping(&self) -> Result<()> {
         self.read(|tx| Box::pin(async move { tx.now_ms().await.map(drop) })).await
     }
-}
-
-/// Runs a database operation in a separate task, so that it is polled regardless of its caller. A
-/// caller that is not polled would otherwise keep its connection and could exhaust the pool.
-fn spawn<T: Send + 'static>(
-    operation: impl Future<Output = Result<T>> + Send + 'static,
-) -> JoinHandle<Result<T>> {
-    #[expect(clippy::disallowed_methods, reason = "its caller waits for it, and is tracked")]
-    tokio::spawn(operation.in_current_span())
 }
 
 async fn follow_clock(tx: &mut Tx<'_>) -> Result<()> {

@@ -86,7 +86,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("delete unparsed updates", "part of an erasure: updates that no version could read"),
 ];
 
-/// Records the statements that sqlx executes.
+/// Records the statements that are executed.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<BTreeSet<String>>>);
 
@@ -112,7 +112,8 @@ impl Visit for Statement<'_> {
 
 impl<S: Subscriber> Layer<S> for Recorder {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() != "sqlx::query" {
+        // On PostgreSQL and on SQLite.
+        if !["sqlx::query", "countersign::store::db::sqlite"].contains(&event.metadata().target()) {
             return;
         }
         let mut statement = None;

@@ -242,6 +242,7 @@ fn type_names_are_unique() {
 fn each_library_stays_where_it_belongs() {
     for (library, home) in [
         ("sqlx::", "src/store/"),
+        ("rusqlite::", "src/store/"),
         ("axum::", "src/admin/"),
         ("teloxide::", "channels/src/telegram/"),
         ("serenity::", "channels/src/discord/"),

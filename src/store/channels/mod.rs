@@ -4,10 +4,13 @@ pub mod inbox;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use std::collections::BTreeMap;
 
-use super::{Store, Tx, at, db::sql, webhooks::subscriptions};
+use super::{
+    Store, Tx, at,
+    db::{row::row, sql},
+    webhooks::subscriptions,
+};
 
 /// The state of a channel, as reported by the node that listens to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,52 +53,24 @@ pub struct ChannelProblem {
     pub at: DateTime<Utc>,
 }
 
-#[derive(Debug)]
-struct StateRow {
-    channel: String,
-    is_up: bool,
-    since: i64,
-    node: Option<String>,
-    reconnects: i64,
-    problem: Option<String>,
-    problem_at: Option<i64>,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for StateRow
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    bool: Decode<'r, R::Database> + Type<R::Database>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    Option<String>: Decode<'r, R::Database> + Type<R::Database>,
-    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            channel: row.try_get("channel")?,
-            is_up: row.try_get("is_up")?,
-            since: row.try_get("since")?,
-            node: row.try_get("node")?,
-            reconnects: row.try_get("reconnects")?,
-            problem: row.try_get("problem")?,
-            problem_at: row.try_get("problem_at")?,
-        })
+row! {
+    #[derive(Debug)]
+    struct StateRow {
+        channel: String,
+        is_up: bool,
+        since: i64,
+        node: Option<String>,
+        reconnects: i64,
+        problem: Option<String>,
+        problem_at: Option<i64>,
     }
 }
 
-#[derive(Debug)]
-struct ListenLease {
-    name: String,
-    node: String,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for ListenLease
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self { name: row.try_get("name")?, node: row.try_get("node")? })
+row! {
+    #[derive(Debug)]
+    struct ListenLease {
+        name: String,
+        node: String,
     }
 }
 

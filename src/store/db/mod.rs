@@ -1,6 +1,7 @@
 //! Database access: the only file that distinguishes SQLite and PostgreSQL.
 //!
-//! SQLite has one writing connection (`writer`) and a pool of readers. PostgreSQL has one pool.
+//! SQLite has a thread that writes (`writer`) and a few that read (`readers`), each with its own
+//! connection. PostgreSQL has one pool.
 
 pub mod address;
 pub mod backup;
@@ -8,44 +9,35 @@ pub(super) mod bind;
 mod migrations;
 pub mod modes;
 mod oldest_release;
+mod postgres;
 pub mod process_lock;
+mod readers;
 pub(super) mod row;
+pub(super) mod sqlite;
 pub mod transient;
 pub mod unreadable;
 mod writer;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use futures::{FutureExt as _, future::BoxFuture};
+use anyhow::{Result, bail};
+use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::{
-    Connection as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
-    postgres::{PgConnectOptions, PgPoolOptions},
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
-};
-use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
-use tokio::sync::{mpsc, oneshot};
+use sqlx::{PgConnection, PgPool};
 
 use super::{StoreOptions, wake::Wakeups};
 use crate::{
     clock::{Clock as _, SystemClock},
     crash,
 };
-use migrations::{Dialect, migrations};
-use oldest_release::{OLDEST, ensure_new_enough};
+pub(super) use postgres::reach;
+use readers::Readers;
 pub(super) use row::sql;
 use transient::Unavailable;
-use writer::{CHECKPOINT_AT_PAGES, WriteJob, checkpoint, job, write_in_groups};
-
-/// The delays before each retry of a transaction after a deadlock or serialization failure.
-const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
-/// A connection to PostgreSQL is pinged before it is used if it was idle for at least this long. It
-/// may have been closed in an outage, in which case the operation would fail.
-const PING_AFTER: Duration = Duration::from_secs(1);
+use writer::Writer;
 
 #[derive(Clone)]
 pub(super) enum Db {
-    Sqlite { writer: mpsc::Sender<WriteJob>, readers: SqlitePool },
+    Sqlite { writer: Writer, readers: Readers },
     Postgres(PgPool),
 }
 
@@ -95,7 +87,7 @@ pub struct Tx<'c> {
 }
 
 pub(super) enum Conn<'c> {
-    Sqlite(&'c mut SqliteConnection),
+    Sqlite(&'c mut rusqlite::Connection),
     Postgres(&'c mut PgConnection),
 }
 
@@ -131,42 +123,15 @@ impl Tx<'_> {
     }
 }
 
-/// Connects to a database server once, and disconnects.
-pub(super) async fn reach(url: &str) -> Result<()> {
-    if url.starts_with("postgres") {
-        PgConnection::connect(url).await?.close().await?;
-    }
-    Ok(())
-}
-
 impl Db {
     pub(super) async fn open(url: &str, settings: StoreOptions) -> Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite:") {
-            return open_sqlite(path.trim_start_matches("//"), settings.durability).await;
+            return sqlite::open(path.trim_start_matches("//"), settings.durability).await;
         }
         if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
             bail!("store.url must begin with sqlite: or postgres:");
         }
-        let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
-        let pool = PgPoolOptions::new()
-            .max_connections(settings.connections)
-            .test_before_acquire(false)
-            .before_acquire(|conn, meta| {
-                async move {
-                    if meta.idle_for >= PING_AFTER {
-                        conn.ping().await?;
-                    }
-                    Ok(true)
-                }
-                .boxed()
-            })
-            .acquire_timeout(Duration::from_secs(10))
-            .connect_with(options)
-            .await?;
-        let all = migrations(Dialect::Postgres);
-        all.run(&pool).await.context("migrating")?;
-        ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
-        Ok(Self::Postgres(pool))
+        Ok(Self::Postgres(postgres::open(url, settings.connections).await?))
     }
 
     /// Whether other nodes may use the database at the same time.
@@ -174,53 +139,32 @@ impl Db {
         matches!(self, Self::Postgres(_))
     }
 
-    pub(super) async fn write<T, F>(&self, mode: WriteMode, work: F) -> Result<(T, Wakeups)>
+    /// Runs `work` in a transaction. If it is committed, `after` is called, also if the caller was
+    /// dropped or is not polled; otherwise `after` is dropped.
+    pub(super) async fn write<T, F>(
+        &self,
+        mode: WriteMode,
+        work: F,
+        after: impl FnOnce(&Wakeups) + Send + 'static,
+    ) -> Result<T>
     where
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         match self {
-            Self::Sqlite { writer, .. } => {
-                let (answer, wait) = oneshot::channel();
-                let job = job(mode.survives, work, answer);
-                writer.send(job).await.map_err(|_| unavailable("the database is closed"))?;
-                wait.await
-                    .map_err(|_| unavailable("the database did not accept the transaction"))?
-            }
-            Self::Postgres(pool) => {
-                for wait in WAITS_MS {
-                    match write_on(pool, mode.extent, work.clone()).await {
-                        Err(problem) if is_conflict(&problem) => {
-                            tracing::warn!(
-                                problem = format!("{problem:#}"),
-                                "retrying after a serialization failure"
-                            );
-                            // Gives the other transaction time to complete first.
-                            let wait = Duration::from_millis(wait);
-                            let _ = tokio::time::timeout(wait, pending::<()>()).await;
-                        }
-                        result => return result,
-                    }
-                }
-                write_on(pool, mode.extent, work).await
-            }
+            Self::Sqlite { writer, .. } => writer.write(mode.survives, work, after).await,
+            Self::Postgres(pool) => postgres::write(pool, mode.extent, work, after).await,
         }
     }
 
     pub(super) async fn read<T, F>(&self, work: F) -> Result<T>
     where
-        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send,
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
     {
-        let wakeups = Wakeups::default();
         match self {
-            Self::Sqlite { readers, .. } => {
-                let mut conn = readers.acquire().await?;
-                work(&mut Tx { conn: Conn::Sqlite(&mut conn), wakeups }).await
-            }
-            Self::Postgres(pool) => {
-                let mut conn = pool.acquire().await?;
-                work(&mut Tx { conn: Conn::Postgres(&mut conn), wakeups }).await
-            }
+            Self::Sqlite { readers, .. } => readers.read(work).await,
+            Self::Postgres(pool) => postgres::read(pool, work).await,
         }
     }
 }
@@ -229,70 +173,13 @@ fn unavailable(problem: &str) -> anyhow::Error {
     Unavailable(problem.to_owned()).into()
 }
 
-async fn write_on<T, F>(pool: &PgPool, extent: Extent, work: F) -> Result<(T, Wakeups)>
-where
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
-{
-    if extent == Extent::Statement {
-        let mut conn = pool.acquire().await?;
-        return run(&mut conn, work).await;
-    }
-    let mut open = pool.begin().await?;
-    let done = run(&mut open, work).await?;
-    open.commit().await?;
-    Ok(done)
-}
-
-async fn run<T, F>(conn: &mut PgConnection, work: F) -> Result<(T, Wakeups)>
-where
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
-{
-    let mut tx = Tx { conn: Conn::Postgres(conn), wakeups: Wakeups::default() };
-    let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
-    let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
-    Ok((value, tx.wakeups))
-}
-
-/// Whether PostgreSQL rolled the transaction back because of a conflict with another one, so that
-/// it can be retried unchanged.
-fn is_conflict(problem: &anyhow::Error) -> bool {
-    let code = problem.chain().find_map(|cause| match cause.downcast_ref()? {
-        sqlx::Error::Database(database) => database.code().map(std::borrow::Cow::into_owned),
-        _ => None,
-    });
-    matches!(code.as_deref(), Some("40P01" | "40001"))
-}
-
-async fn open_sqlite(path: &str, durability: Durability) -> Result<Db> {
-    modes::create_database(std::path::Path::new(path))?;
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(Duration::from_secs(10))
-        .foreign_keys(true);
-    let writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_AT_PAGES);
-    let mut conn = SqliteConnection::connect_with(&writing).await?;
-    let all = migrations(Dialect::Sqlite);
-    all.run(&mut conn).await.context("migrating")?;
-    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
-    let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
-    let readers = readers.connect_with(options).await?;
-    let (writer, jobs) = mpsc::channel(1024);
-    let (commits, to_merge) = mpsc::channel(1);
-    #[expect(clippy::disallowed_methods, reason = "ends when the last Store is dropped")]
-    tokio::spawn(write_in_groups(conn, durability, jobs, commits));
-    #[expect(clippy::disallowed_methods, reason = "ends with the task that writes")]
-    tokio::spawn(checkpoint(readers.clone(), to_merge));
-    Ok(Db::Sqlite { writer, readers })
-}
-
 #[cfg(test)]
 mod tests {
-    use sqlx::migrate::Migrator;
+    use sqlx::{
+        Connection as _, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
+    };
 
-    use super::*;
+    use super::migrations::{Dialect, migrations};
 
     /// The schema before people could have their own conversations, with a row in each table that
     /// refers to a conversation.

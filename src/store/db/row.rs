@@ -1,7 +1,7 @@
 //! Statements for both databases, and rows as structs, whose fields are read from the columns of
 //! their names.
 
-/// Defines a struct that is read from a row, like `#[derive(sqlx::FromRow)]`. That macro would
+/// Defines a struct that is read from a row of either database. `#[derive(sqlx::FromRow)]` would
 /// compile all database drivers a second time.
 macro_rules! row {
     ($(#[$meta:meta])* $visible:vis struct $name:ident { $($field:ident: $type:ty),* $(,)? }) => {
@@ -10,13 +10,16 @@ macro_rules! row {
             $($visible $field: $type),*
         }
 
-        impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name
-        where
-            &'static str: sqlx::ColumnIndex<R>,
-            $($type: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>),*
-        {
-            fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        impl<'r> sqlx::FromRow<'r, sqlx::postgres::PgRow> for $name {
+            fn from_row(row: &'r sqlx::postgres::PgRow) -> Result<Self, sqlx::Error> {
+                use sqlx::Row as _;
                 Ok(Self { $($field: row.try_get(stringify!($field))?),* })
+            }
+        }
+
+        impl $crate::store::db::sqlite::FromSqliteRow for $name {
+            fn from_sqlite_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+                Ok(Self { $($field: row.get(stringify!($field))?),* })
             }
         }
     };
@@ -42,16 +45,22 @@ pub(in crate::store) use database_now;
 macro_rules! sql {
     ($tx:expr, execute, $sql:expr $(, $bind:expr)* $(,)?) => {
         match &mut $tx.conn {
-            $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
+            $crate::store::db::Conn::Sqlite(c) => $crate::store::db::sqlite::execute(
+                c,
+                $sql,
+                &[$(&$crate::store::db::bind::Bind::bound($bind) as &dyn rusqlite::ToSql),*],
+            )?,
             $crate::store::db::Conn::Postgres(c) =>
                 sqlx::query($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
         }
     };
     ($tx:expr, $fetch:ident, $sql:expr $(, $bind:expr)* $(,)?) => {
         match &mut $tx.conn {
-            $crate::store::db::Conn::Sqlite(c) =>
-                sqlx::query_as($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
+            $crate::store::db::Conn::Sqlite(c) => $crate::store::db::sqlite::$fetch(
+                c,
+                $sql,
+                &[$(&$crate::store::db::bind::Bind::bound($bind) as &dyn rusqlite::ToSql),*],
+            )?,
             $crate::store::db::Conn::Postgres(c) =>
                 sqlx::query_as($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
         }

@@ -9,37 +9,39 @@ pub struct Unavailable(pub String);
 
 /// Whether the cause is the database or the connection, and not the data that was written.
 pub fn is_transient(problem: &Error) -> bool {
-    problem
-        .chain()
-        .any(|cause| cause.is::<Unavailable>() || cause.downcast_ref().is_some_and(passes))
+    problem.chain().any(|cause| {
+        cause.is::<Unavailable>()
+            || cause.downcast_ref().is_some_and(passes_on_sqlite)
+            || cause.downcast_ref().is_some_and(passes_on_postgres)
+    })
 }
 
-fn passes(problem: &sqlx::Error) -> bool {
+fn passes_on_sqlite(problem: &rusqlite::Error) -> bool {
+    /// Busy, locked, out of memory, read-only, I/O, full, cannot open, protocol.
+    const CODES: [i32; 8] = [5, 6, 7, 8, 10, 13, 14, 15];
+    // The upper bits of an extended code only add detail.
+    problem.sqlite_error().is_some_and(|error| CODES.contains(&(error.extended_code & 0xff)))
+}
+
+fn passes_on_postgres(problem: &sqlx::Error) -> bool {
     match problem {
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
         | sqlx::Error::PoolTimedOut
         | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed
         | sqlx::Error::BeginFailed => true,
         sqlx::Error::Database(problem) => problem.code().is_some_and(|code| is_temporary(&code)),
         _ => false,
     }
 }
 
-/// A class of `SQLSTATE`, which has five characters, or one of SQLite's result codes.
+/// Whether the class of this `SQLSTATE` is temporary.
 fn is_temporary(code: &str) -> bool {
     /// Connection, rollback, resources, object in use, operator intervention, system error.
     const CLASSES: [&str; 6] = ["08", "40", "53", "55", "57", "58"];
     /// The server is a standby, as during a failover.
     const READ_ONLY: &str = "25006";
-    /// Busy, locked, out of memory, read-only, I/O, full, cannot open, protocol.
-    const CODES: [u32; 8] = [5, 6, 7, 8, 10, 13, 14, 15];
-    if code.len() == 5 {
-        return code == READ_ONLY || code.get(..2).is_some_and(|class| CLASSES.contains(&class));
-    }
-    // The upper bits of an extended code only add detail.
-    code.parse::<u32>().is_ok_and(|code| CODES.contains(&(code & 0xff)))
+    code == READ_ONLY || code.get(..2).is_some_and(|class| CLASSES.contains(&class))
 }
 
 #[cfg(test)]
@@ -49,12 +51,21 @@ mod tests {
 
     #[test]
     fn errors_of_the_database_pass_and_errors_of_the_data_do_not() {
-        for code in ["08006", "40001", "40P01", "53300", "57P01", "25006", "5", "517", "13", "778"]
-        {
+        for code in ["08006", "40001", "40P01", "53300", "57P01", "25006"] {
             assert!(is_temporary(code), "{code}");
         }
-        for code in ["22021", "23505", "25P02", "42P01", "1", "19", "1555", "787"] {
+        for code in ["22021", "23505", "25P02", "42P01"] {
             assert!(!is_temporary(code), "{code}");
+        }
+        let of_sqlite = |code| {
+            let error = rusqlite::ffi::Error::new(code);
+            Error::new(rusqlite::Error::SqliteFailure(error, None)).context("receive")
+        };
+        for code in [5, 517, 13, 778] {
+            assert!(is_transient(&of_sqlite(code)), "{code}");
+        }
+        for code in [1, 19, 1555, 787] {
+            assert!(!is_transient(&of_sqlite(code)), "{code}");
         }
         let lost: anyhow::Result<()> = Err(sqlx::Error::PoolTimedOut).context("receive");
         assert!(is_transient(&lost.unwrap_err()));

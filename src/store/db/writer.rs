@@ -1,139 +1,187 @@
-//! The writing connection of SQLite. Its task groups the transactions of many conversations into one
+//! The thread that writes to SQLite. It groups the transactions of many conversations into one
 //! commit, each with a savepoint if there are several.
 
-use anyhow::{Result, anyhow};
-use futures::{FutureExt as _, future::BoxFuture};
-use sqlx::{Connection as _, SqliteConnection, SqlitePool};
-use std::panic::AssertUnwindSafe;
+use anyhow::{Context as _, Result};
+use futures::future::BoxFuture;
+use rusqlite::Connection;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Conn, Durability, Tx, unavailable};
+use super::{Durability, Tx, readers::Readers, sqlite, unavailable};
 use crate::store::wake::Wakeups;
 
 /// The maximum number of transactions per commit.
 const GROUP: usize = 128;
+/// The number of commits after which the log is merged into the file in the background.
+const CHECKPOINT_EVERY: usize = 100;
+/// The size of the log in pages at which a commit merges it. Only then does the log begin again from
+/// its start under a steady load, because the background never reaches its end.
+const CHECKPOINT_AT_PAGES: u32 = 10_000;
+
+/// Passes transactions to the thread, which ends when the last clone is dropped.
+#[derive(Clone)]
+pub(in crate::store) struct Writer {
+    /// Without a limit: each waiting job has a caller that waits for it, and a caller that is not
+    /// polled must not keep others from the queue.
+    jobs: mpsc::UnboundedSender<WriteJob>,
+}
 
 /// A transaction for the writing connection.
-pub(in crate::store) struct WriteJob {
+struct WriteJob {
     /// What its commit has to survive.
     survives: Durability,
     /// Returns whether it succeeded, and receives the outcome of the commit.
     run: Run,
 }
 
-type Run =
-    Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, (bool, Finish)> + Send>;
-type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
+type Run = Box<dyn FnOnce(&mut Connection) -> (bool, Finish) + Send>;
+type Finish = Box<dyn FnOnce(Result<(), String>)>;
 
-pub(super) fn job<T, F>(
-    survives: Durability,
-    work: F,
-    answer: oneshot::Sender<Result<(T, Wakeups)>>,
-) -> WriteJob
-where
-    T: Send + 'static,
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
-{
-    let run: Run = Box::new(move |conn| {
-        async move {
-            let mut tx = Tx { conn: Conn::Sqlite(conn), wakeups: Wakeups::default() };
-            let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
-            let result = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")));
-            let wakeups = tx.wakeups;
+impl Writer {
+    /// Starts the thread. `most` is the durability that the operator asks for.
+    pub async fn start(file: PathBuf, most: Durability, readers: Readers) -> Result<Self> {
+        let (jobs, queue) = mpsc::unbounded_channel();
+        let (answer, opened) = oneshot::channel();
+        let named = thread::Builder::new().name("sqlite-writer".to_owned());
+        named.spawn(move || match connect(&file) {
+            Ok(conn) => {
+                let _ = answer.send(Ok(()));
+                write_in_groups(conn, most, queue, &readers);
+            }
+            Err(problem) => {
+                let _ = answer.send(Err(problem));
+            }
+        })?;
+        opened.await.context("the writing thread has ended")??;
+        Ok(Self { jobs })
+    }
+
+    /// Commits `work`. If that succeeds, `after` is called, also if the caller was dropped; otherwise
+    /// it is dropped.
+    pub async fn write<T, F>(
+        &self,
+        survives: Durability,
+        work: F,
+        after: impl FnOnce(&Wakeups) + Send + 'static,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+    {
+        let (answer, wait) = oneshot::channel();
+        let run: Run = Box::new(move |conn| {
+            let (result, wakeups) = sqlite::complete(conn, work);
             let good = result.is_ok();
             let finish: Finish = Box::new(move |committed| {
                 let result = match committed {
-                    Ok(()) => result.map(|value| (value, wakeups)),
+                    Ok(()) => result,
                     Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
                 };
+                match &result {
+                    Ok(_) => after(&wakeups),
+                    Err(_) => drop(after),
+                }
                 // The caller may no longer wait. The commit is valid nevertheless.
                 let _ = answer.send(result);
             });
             (good, finish)
-        }
-        .boxed()
-    });
-    WriteJob { survives, run }
+        });
+        let sent = self.jobs.send(WriteJob { survives, run });
+        sent.map_err(|_| unavailable("the database is closed"))?;
+        wait.await.map_err(|_| unavailable("the database did not accept the transaction"))?
+    }
 }
 
-/// The number of commits after which the log is merged into the file in the background.
-const CHECKPOINT_EVERY: usize = 100;
-/// The size of the log in pages at which a commit merges it. Only then does the log begin again from
-/// its start under a steady load, because the background never reaches its end.
-pub(super) const CHECKPOINT_AT_PAGES: &str = "10000";
+fn connect(file: &Path) -> rusqlite::Result<Connection> {
+    let conn = sqlite::connect(file)?;
+    conn.execute_batch(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_AT_PAGES}"))?;
+    Ok(conn)
+}
 
-/// Runs the jobs until the last sender is dropped. `most` is the durability that the operator asks
-/// for; a group is flushed to the disk only if one of its jobs has to survive a power failure.
-/// `commits` is told when the log should be merged into the file.
-pub(super) async fn write_in_groups(
-    mut conn: SqliteConnection,
+/// Runs the jobs until the last sender is dropped. A group is flushed to the disk only if one of its
+/// jobs has to survive a power failure.
+fn write_in_groups(
+    mut conn: Connection,
     most: Durability,
-    mut jobs: mpsc::Receiver<WriteJob>,
-    commits: mpsc::Sender<()>,
+    mut jobs: mpsc::UnboundedReceiver<WriteJob>,
+    readers: &Readers,
 ) {
     let mut group = Vec::with_capacity(GROUP);
     let mut since = 0;
+    let merges = Arc::new(AtomicBool::new(false));
     // What the connection is set to, if that is known.
     let mut now = None;
-    while jobs.recv_many(&mut group, GROUP).await > 0 {
+    while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
         let is_durable = group.iter().any(|job| job.survives == Durability::Full);
         let wanted = if is_durable { most } else { Durability::Normal };
         if now != Some(wanted) {
-            now = synchronise(&mut conn, wanted).await.then_some(wanted);
+            now = synchronise(&conn, wanted).then_some(wanted);
             if now.is_none() && is_durable {
                 // The jobs are dropped, so that their callers get an error.
                 group.clear();
                 continue;
             }
         }
-        let (finishes, committed) = commit_group(&mut conn, group.drain(..)).await;
+        let (finishes, committed) = commit_group(&mut conn, group.drain(..));
         for finish in finishes {
-            finish(committed.clone());
+            let committed = committed.clone();
+            // A panic while others are notified must not end this thread.
+            let _ = catch_unwind(AssertUnwindSafe(move || finish(committed)));
         }
         since += 1;
-        if since >= CHECKPOINT_EVERY {
+        if since >= CHECKPOINT_EVERY && !merges.swap(true, Ordering::AcqRel) {
             since = 0;
-            // If it is full, a checkpoint is about to begin.
-            let _ = commits.try_send(());
+            checkpoint(readers, merges.clone());
         }
     }
     // This merges the WAL into the file; if it fails, the next start does it.
-    let _ = conn.close().await;
+    let _ = conn.close();
 }
 
 /// Merges the log into the file while commits go on, so that they need not wait for it.
-pub(super) async fn checkpoint(readers: SqlitePool, mut commits: mpsc::Receiver<()>) {
-    while commits.recv().await.is_some() {
-        let merged = match readers.acquire().await {
-            Ok(mut conn) => exec(&mut conn, "PRAGMA wal_checkpoint(PASSIVE)").await,
-            Err(problem) => Err(problem.to_string()),
-        };
+fn checkpoint(readers: &Readers, merges: Arc<AtomicBool>) {
+    let started = readers.start(Box::new(move |conn| {
+        let merged =
+            conn.and_then(|conn| sqlite::execute(conn, "PRAGMA wal_checkpoint(PASSIVE)", &[]));
         if let Err(problem) = merged {
-            tracing::warn!(problem, "could not merge the log of the database; a commit will");
+            tracing::warn!(%problem, "could not merge the log of the database; a commit will");
         }
+        merges.store(false, Ordering::Release);
+    }));
+    if let Err(problem) = started {
+        tracing::warn!(%problem, "could not merge the log of the database; a commit will");
     }
 }
 
 /// Sets what the next commits survive. Between transactions, since SQLite ignores it within one.
-async fn synchronise(conn: &mut SqliteConnection, survives: Durability) -> bool {
+fn synchronise(conn: &Connection, survives: Durability) -> bool {
     let pragma = match survives {
         Durability::Full => "PRAGMA synchronous = FULL",
         Durability::Normal => "PRAGMA synchronous = NORMAL",
     };
-    let set = exec(conn, pragma).await;
+    // Not as a cached statement, since SQLite runs this one when it prepares it.
+    let set = conn.execute_batch(pragma);
     if let Err(problem) = &set {
-        tracing::error!(problem, "could not change the durability of commits");
+        tracing::error!(%problem, "could not change the durability of commits");
     }
     set.is_ok()
 }
 
 /// Runs jobs in one commit. A job that fails rolls back only its own changes.
-async fn commit_group(
-    conn: &mut SqliteConnection,
+fn commit_group(
+    conn: &mut Connection,
     jobs: impl ExactSizeIterator<Item = WriteJob>,
 ) -> (Vec<Finish>, Result<(), String>) {
     let mut finishes = Vec::new();
-    if let Err(problem) = exec(conn, "BEGIN IMMEDIATE").await {
+    if let Err(problem) = exec(conn, "BEGIN IMMEDIATE") {
         // The jobs are dropped, so that their callers get an error.
         tracing::error!(problem, "the database accepts no transaction");
         return (finishes, Err(problem));
@@ -142,29 +190,29 @@ async fn commit_group(
     let mut end = "COMMIT";
     for job in jobs {
         if alone {
-            let (good, finish) = (job.run)(conn).await;
+            let (good, finish) = (job.run)(conn);
             finishes.push(finish);
             end = if good { "COMMIT" } else { "ROLLBACK" };
             break;
         }
-        let saved = exec(conn, "SAVEPOINT job").await;
-        let (good, finish) = (job.run)(conn).await;
+        let saved = exec(conn, "SAVEPOINT job");
+        let (good, finish) = (job.run)(conn);
         finishes.push(finish);
-        let undone = if good { Ok(()) } else { exec(conn, "ROLLBACK TO job").await };
-        if saved.and(undone).and(exec(conn, "RELEASE job").await).is_err() {
+        let undone = if good { Ok(()) } else { exec(conn, "ROLLBACK TO job") };
+        if saved.and(undone).and(exec(conn, "RELEASE job")).is_err() {
             break;
         }
     }
-    let committed = exec(conn, end).await;
+    let committed = exec(conn, end);
     if committed.is_err() {
         // Frees the connection for the next group; SQLite may already have rolled back.
-        let _ = exec(conn, "ROLLBACK").await;
+        let _ = exec(conn, "ROLLBACK");
     }
     (finishes, committed)
 }
 
-async fn exec(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), String> {
-    sqlx::query(sql).execute(conn).await.map(drop).map_err(|problem| problem.to_string())
+fn exec(conn: &Connection, sql: &'static str) -> Result<(), String> {
+    sqlite::execute(conn, sql, &[]).map(drop).map_err(|problem| problem.to_string())
 }
 
 #[cfg(test)]

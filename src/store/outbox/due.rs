@@ -7,7 +7,6 @@
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::sending::Sending;
@@ -15,7 +14,7 @@ use crate::{
     journal::ids::{ConversationId, NodeId, OutboxId},
     store::{
         Store, Tx,
-        db::{WriteMode, sql, unreadable::JsonTable},
+        db::{WriteMode, row::row, sql, unreadable::JsonTable},
         leases::{
             held::{self, Held},
             readable,
@@ -134,47 +133,23 @@ pub(super) struct SendClaim {
     pub now: DateTime<Utc>,
 }
 
-/// A row whose `due_at` has passed.
-#[derive(Debug)]
-pub(super) struct DueRow {
-    id: String,
-    conversation: String,
-    place: String,
-    language: String,
-    body: String,
-    receipt: Option<String>,
-    attempts: i64,
-    unknowns: i64,
-    aged_ms: i64,
-    not_before: i64,
-    parked_until: Option<i64>,
-    /// An earlier row of the conversation that still waits.
-    behind: Option<String>,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for DueRow
-where
-    &'static str: ColumnIndex<R>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-    Option<String>: Decode<'r, R::Database> + Type<R::Database>,
-    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            conversation: row.try_get("conversation")?,
-            place: row.try_get("place")?,
-            language: row.try_get("language")?,
-            body: row.try_get("body")?,
-            receipt: row.try_get("receipt")?,
-            attempts: row.try_get("attempts")?,
-            unknowns: row.try_get("unknowns")?,
-            aged_ms: row.try_get("aged_ms")?,
-            not_before: row.try_get("not_before")?,
-            parked_until: row.try_get("parked_until")?,
-            behind: row.try_get("behind")?,
-        })
+row! {
+    /// A row whose `due_at` has passed. `behind` is an earlier row of the conversation that still
+    /// waits.
+    #[derive(Debug)]
+    pub(super) struct DueRow {
+        id: String,
+        conversation: String,
+        place: String,
+        language: String,
+        body: String,
+        receipt: Option<String>,
+        attempts: i64,
+        unknowns: i64,
+        aged_ms: i64,
+        not_before: i64,
+        parked_until: Option<i64>,
+        behind: Option<String>,
     }
 }
 
@@ -354,7 +329,7 @@ pub(super) fn sending(claim: &SendClaim, channel: &str, due: DueRow) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::StoreOptions;
+    use crate::store::{StoreOptions, db::sqlite::FromSqliteRow};
     use futures::FutureExt as _;
 
     /// Without a free permit, nothing can be claimed and the database is not queried.
@@ -470,13 +445,16 @@ mod tests {
     /// A line of a plan: the last column on both databases.
     struct Step(String);
 
-    impl<'r, R: Row> FromRow<'r, R> for Step
-    where
-        usize: ColumnIndex<R>,
-        String: Decode<'r, R::Database> + Type<R::Database>,
-    {
-        fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+    impl<'r> sqlx::FromRow<'r, sqlx::postgres::PgRow> for Step {
+        fn from_row(row: &'r sqlx::postgres::PgRow) -> Result<Self, sqlx::Error> {
+            use sqlx::Row as _;
             Ok(Self(row.try_get(row.len() - 1)?))
+        }
+    }
+
+    impl FromSqliteRow for Step {
+        fn from_sqlite_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+            Ok(Self(row.get(row.as_ref().column_count() - 1)?))
         }
     }
 

@@ -18,12 +18,11 @@ pub mod sending;
 use anyhow::Result;
 use channels::{Outgoing, Receipt};
 use chrono::{DateTime, Utc};
-use sqlx::{ColumnIndex, Decode, FromRow, Type};
 
 use super::{
     Tx,
     conversations::{journal, mentions},
-    db::sql,
+    db::{row::row, sql},
 };
 use crate::journal::{
     event::Seq,
@@ -86,18 +85,10 @@ pub async fn put_before_answers(
     Ok(())
 }
 
-struct Position {
-    seq: Seq,
-    part: i64,
-}
-
-impl<'r, R: sqlx::Row> FromRow<'r, R> for Position
-where
-    &'static str: ColumnIndex<R>,
-    i64: Decode<'r, R::Database> + Type<R::Database>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        Ok(Self { seq: row.try_get("seq")?, part: row.try_get("part")? })
+row! {
+    struct Position {
+        seq: Seq,
+        part: i64,
     }
 }
 
