@@ -502,3 +502,13 @@ pub async fn administer(server: &str, sql: String) {
     let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
     sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
 }
+
+/// Waits within a transaction. One of SQLite has a thread of its own, which belongs to no runtime.
+pub async fn hold_transaction(until: impl Future<Output = ()>) {
+    if tokio::runtime::Handle::try_current().is_ok() {
+        until.await;
+    } else {
+        let own = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        own.block_on(until);
+    }
+}

@@ -209,7 +209,9 @@ async fn a_failed_commit_is_reported() {
         let held = other.write("test", move |_| {
             Box::pin(async move {
                 locked.notify_one();
-                is_free.notified().await;
+                // The thread of the transaction belongs to no runtime.
+                let own = tokio::runtime::Builder::new_current_thread().build()?;
+                own.block_on(is_free.notified());
                 Ok(())
             })
         });

@@ -85,9 +85,11 @@ impl Writer {
                     Ok(()) => result,
                     Err(problem) => Err(unavailable(&format!("committing: {problem}"))),
                 };
-                match &result {
-                    Ok(_) => after(&wakeups),
-                    Err(_) => drop(after),
+                if result.is_ok() {
+                    // A panic must not end this thread, or hide that the transaction is committed.
+                    let _ = catch_unwind(AssertUnwindSafe(|| after(&wakeups)));
+                } else {
+                    drop(after);
                 }
                 // The caller may no longer wait. The commit is valid nevertheless.
                 let _ = answer.send(result);
@@ -132,14 +134,12 @@ fn write_in_groups(
         }
         let (finishes, committed) = commit_group(&mut conn, group.drain(..));
         for finish in finishes {
-            let committed = committed.clone();
-            // A panic while others are notified must not end this thread.
-            let _ = catch_unwind(AssertUnwindSafe(move || finish(committed)));
+            finish(committed.clone());
         }
         since += 1;
         if since >= CHECKPOINT_EVERY && !merges.swap(true, Ordering::AcqRel) {
             since = 0;
-            checkpoint(readers, merges.clone());
+            checkpoint(readers, &merges);
         }
     }
     // This merges the WAL into the file; if it fails, the next start does it.
@@ -147,16 +147,18 @@ fn write_in_groups(
 }
 
 /// Merges the log into the file while commits go on, so that they need not wait for it.
-fn checkpoint(readers: &Readers, merges: Arc<AtomicBool>) {
+fn checkpoint(readers: &Readers, merges: &Arc<AtomicBool>) {
+    let ended = merges.clone();
     let started = readers.start(Box::new(move |conn| {
         let merged =
             conn.and_then(|conn| sqlite::execute(conn, "PRAGMA wal_checkpoint(PASSIVE)", &[]));
         if let Err(problem) = merged {
             tracing::warn!(%problem, "could not merge the log of the database; a commit will");
         }
-        merges.store(false, Ordering::Release);
+        ended.store(false, Ordering::Release);
     }));
     if let Err(problem) = started {
+        merges.store(false, Ordering::Release);
         tracing::warn!(%problem, "could not merge the log of the database; a commit will");
     }
 }

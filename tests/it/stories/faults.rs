@@ -24,7 +24,11 @@ use std::{
 };
 use tokio::sync::Notify;
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    stable_output::stable,
+    story,
+    world::{World, hold_transaction},
+};
 
 /// A tool that must not run twice, sends a file, and meets a failing database when it ends.
 struct Export {
@@ -342,7 +346,7 @@ story! {
                     let owner = Speaker { id: "1".into(), name: "Ann".into() };
                     grants::halt(tx, &owner, now).await?;
                     written.notify_one();
-                    go.notified().await;
+                    hold_transaction(go.notified()).await;
                     Ok(())
                 })
             }

@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Notify, Semaphore};
 
-use crate::{story, world::World};
+use crate::{
+    story,
+    world::{World, hold_transaction},
+};
 
 /// A deadlock lasts until the database times out: 10 s on PostgreSQL, 30 s on SQLite.
 const SOON: Duration = Duration::from_secs(8);
@@ -206,7 +209,7 @@ story! {
             Box::pin(async move {
                 journal::lock(tx, &conversation).await?;
                 first.notify_one();
-                tokio::time::timeout(SOON, ended.notified()).await?;
+                hold_transaction(ended.notified()).await;
                 Ok(())
             })
         });
@@ -214,8 +217,10 @@ story! {
             started.acquire_many(2).await.unwrap().forget();
             blocking.await
         };
-        let (advanced, blocked) = tokio::join!(app.worker.advance_ready(), meanwhile);
-        blocked.expect("the second call went on");
+        let both = async { tokio::join!(app.worker.advance_ready(), meanwhile) };
+        let both = tokio::time::timeout(SOON, both).await;
+        let (advanced, blocked) = both.expect("the second call went on");
+        blocked.unwrap();
         advanced.unwrap();
         world.settle(&app).await;
         assert_eq!(world.last(), "Both.");
