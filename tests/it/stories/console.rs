@@ -379,7 +379,7 @@ story! {
         let vic = Operator::signed_in(&served, "vic").await;
         let shell = between(&vic.reads("/tools").await, "<code>shell</code>", "</tr>").to_owned();
         assert_snapshot!(visible(&shell), @"
-        | Runs a command with /bin/sh in a sandbox without network. It starts in /workspace, the folder of this conversation, and can write there and in /tmp, which is gone afterwards. Nothing goes on running when the command has ended. The result is JSON: exitCode, stdout, stderr, timedOut. Unavailable: this story has none. | at most once |
+        | Runs a command with /bin/sh in a sandbox without network. Unavailable: this story has none. | at most once |
         extension
         |
         on

@@ -173,7 +173,7 @@ story! {
         assert_snapshot!(stable(&results[0]), @"
         2 of 124 tools, the best first:
         - mail_send: Lets mail do send
-        - http_request: Sends one HTTP request to a public web API and shows status, headers and body of the response. Use (url, method?, headers?, body?)
+        - http_request: Sends one HTTP request to a web API. (url, method?, headers?, body?)
         ");
         assert_eq!(results[2], "mail_send ran");
         let prompts = world.prompts();
