@@ -32,6 +32,12 @@ const PREPARED: usize = 256;
 /// A statement that takes at least this long is logged.
 const SLOW: Duration = Duration::from_secs(1);
 
+/// For a new database, in which there is nothing to lose: the migrations are only in the log, which is
+/// flushed once, at the end. A power failure leaves the first of them, and the others are run by the
+/// next start.
+const FLUSH_LATER: &str = "PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0";
+const FLUSH_ALL: &str = "PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)";
+
 pub(super) async fn open(path: &str, durability: Durability) -> Result<Db> {
     let path = PathBuf::from(path);
     modes::create_database(&path)?;
@@ -52,8 +58,16 @@ async fn migrate(path: &Path) -> Result<()> {
         .busy_timeout(BUSY_FOR)
         .foreign_keys(true);
     let mut conn = SqliteConnection::connect_with(&options).await?;
+    let is_new = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
+    let is_new: bool = sqlx::query_scalar(is_new).fetch_one(&mut conn).await?;
+    if is_new {
+        sqlx::raw_sql(FLUSH_LATER).execute(&mut conn).await?;
+    }
     let all = migrations(Dialect::Sqlite);
     all.run(&mut conn).await.context("migrating")?;
+    if is_new {
+        sqlx::raw_sql(FLUSH_ALL).execute(&mut conn).await?;
+    }
     ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
     conn.close().await?;
     Ok(())
