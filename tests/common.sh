@@ -31,11 +31,14 @@ is_here() {
         bsdutils) command -v script ;;
         bubblewrap) command -v bwrap ;;
         chromium) command -v chromium ;;
+        fonts-crosextra-carlito) has_font 'Carlito-Regular*' ;;
+        fonts-liberation) has_font 'LiberationSans-Regular*' ;;
         fonts-noto-cjk) has_font 'NotoSansCJK*' ;;
         fonts-noto-color-emoji) has_font 'NotoColorEmoji*' ;;
         fonts-noto-core) has_font 'NotoSansDevanagari*' ;;
         libreoffice-calc) has_office libsclo.so ;;
         libreoffice-impress) has_office libsdlo.so ;;
+        libreoffice-math) has_office libsmlo.so ;;
         libreoffice-writer) has_office libswlo.so ;;
         mariadb-server) command -v mariadbd && command -v mariadb-install-db ;;
         nix-bin) command -v nix-instantiate ;;

@@ -289,6 +289,31 @@ fn all_rows_of_a_header_look_the_same() {
     assert!(["Region", "Plan", "North"].iter().all(|word| text.contains(word)), "{text}");
 }
 
+/// A cell over several columns neither makes a column of numbers one of text nor a wide one.
+#[test]
+fn cells_over_several_columns_leave_the_columns_as_they_are() {
+    let source = "<table><thead><tr><th>Region</th><th colspan=2>2025</th></tr><tr><th></th><th>Plan</th>\
+                  <th>Actual</th></tr></thead><tr><td>North</td><td>10</td><td>11</td></tr><tr><td>South</td>\
+                  <td colspan=2>A remark that is longer than all numbers</td></tr></table>\n";
+    let document = markdown::read(source).unwrap();
+    let docx = xml(&render(&document, Format::Docx).unwrap());
+    let align = |word: &str| {
+        let paragraph =
+            docx.split("<w:p>").find(|part| part.contains(&format!(">{word}<"))).unwrap();
+        paragraph.split("<w:jc w:val=\"").nth(1).map(|rest| rest.split('"').next().unwrap())
+    };
+    assert_eq!(["2025", "Plan", "10"].map(align), [Some("center"), Some("right"), Some("right")]);
+    assert_eq!(align("A remark that is longer than all numbers"), None);
+    let widths: Vec<i64> = docx
+        .split("<w:gridCol w:w=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().parse().unwrap())
+        .collect();
+    assert!((widths[1] - widths[2]).abs() < widths[2] / 3, "{widths:?}");
+    let xlsx = xml(&render(&document, Format::Xlsx).unwrap());
+    assert!(xlsx.contains("horizontal=\"center\""), "{xlsx}");
+}
+
 /// Numbers of lists within lists, also within bullets, are letters and Roman numerals in all formats.
 #[test]
 fn lists_are_numbered_alike_in_all_formats() {

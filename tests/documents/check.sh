@@ -2,7 +2,7 @@
 # Renders the corpus in all four formats and checks the files with independent programs.
 # Usage: tests/documents/check.sh [--full]
 # The validator of the Open XML SDK reads every file. With --full LibreOffice opens it as well, and
-# the examples of the CommonMark specification are rendered.
+# the examples of the CommonMark specification are rendered. The pages of the gallery are compared.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/common.sh
@@ -49,5 +49,7 @@ if [ "${1:-}" = --full ]; then
         --test commonmark --locked -- --ignored
 fi
 "$python" tests/documents/office_check.py "$scratch/office" "$@"
+# Pages as people see them.
+COUNTERSIGN=$countersign tests/documents/gallery_check.sh "$@"
 # Edits of files that other programs made.
 "$python" tests/documents/edit_check.py "$(target_dir)/debug/examples/edit" "$scratch/edited" "$@"

@@ -31,6 +31,17 @@ pub enum CellSpan {
     CoveredAbove(Merge),
 }
 
+impl CellSpan {
+    /// The number of columns of the cell; zero if another to its left covers it.
+    pub fn columns(self) -> usize {
+        match self {
+            Self::Single => 1,
+            Self::First(merge) | Self::CoveredAbove(merge) => merge.columns,
+            Self::CoveredLeft(_) => 0,
+        }
+    }
+}
+
 impl Merge {
     /// The row and column of each cell.
     pub fn cells(self) -> impl Iterator<Item = (usize, usize)> {

@@ -2,6 +2,7 @@
 
 use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Inline};
+use crate::package::sections::after_comments;
 use crate::package::text::{DEPTH, PictureText, announces, begins_page, flat, plain};
 use crate::package::words::{self, TABLE};
 use crate::package::xml::Xml;
@@ -23,7 +24,8 @@ pub struct Shape {
 impl Shape {
     pub fn write(self, xml: &mut Xml) {
         xml.open("w:pPr", &[]);
-        xml.val("w:pStyle", self.style);
+        let style = if self.bidi && self.style == "Quote" { "QuoteRtl" } else { self.style };
+        xml.val("w:pStyle", style);
         if self.keep_next {
             xml.empty("w:keepNext", &[]);
         }
@@ -66,7 +68,7 @@ impl Draw<'_> {
             return;
         }
         for (at, block) in blocks.iter().enumerate() {
-            if let Some(text) = self.table_caption(block, blocks.get(at + 1)) {
+            if let Some(text) = self.table_caption(block, &blocks[at + 1..]) {
                 let shape = Shape { style: "Caption", keep_next: true, ..shape(place) };
                 xml.open("w:p", &[]);
                 Shape { bidi: self.bidi(&text), ..shape }.write(xml);
@@ -81,11 +83,13 @@ impl Draw<'_> {
     }
 
     /// The text of a numbered caption above a table.
-    fn table_caption(&self, block: &Block, next: Option<&Block>) -> Option<String> {
-        let (Block::Paragraph(content), Some(Block::Table(_))) = (block, next) else { return None };
+    fn table_caption(&self, block: &Block, rest: &[Block]) -> Option<String> {
+        let Block::Paragraph(content) = block else { return None };
         let text = plain(content);
         let language = self.document.meta.language.as_deref();
-        words::numbered(TABLE, &text, language).is_some().then_some(text)
+        let is_caption = words::numbered(TABLE, &text, language).is_some()
+            && matches!(after_comments(rest), Some(Block::Table(_)));
+        is_caption.then_some(text)
     }
 
     fn block(&mut self, xml: &mut Xml, block: &Block, place: Place) {

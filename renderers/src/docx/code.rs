@@ -4,12 +4,13 @@ use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
 use super::inlines::letters;
 use super::tables::{Frame, one_cell};
+use crate::document::Color;
 use crate::package::highlight::{self, CodePiece};
 use crate::package::xml::Xml;
 
 impl Draw<'_> {
     pub fn code(&mut self, xml: &mut Xml, language: Option<&str>, text: &str, place: Place) {
-        let (fill, line) = (Some(self.look.paper), Some(self.look.line));
+        let (fill, line) = (Color::read(self.look.paper), Some(self.look.line));
         one_cell(xml, place, Frame { fill, line, bar: None }, |xml| {
             for line in highlight::lines(language, text.trim_end_matches('\n')) {
                 code_line(xml, &line);

@@ -2,6 +2,7 @@
 
 use super::anchors::HeadingAnchors;
 use super::numbering::Numbering;
+use super::sections::Edges;
 use crate::Document;
 use crate::package::look::{self, Look};
 use crate::package::measure::runs_rtl;
@@ -27,8 +28,8 @@ pub struct Draw<'d> {
     pub in_note: bool,
     /// Whether the document mostly runs from right to left.
     pub is_rtl: bool,
-    /// Whether a section has the header and the footer, which those that follow share.
-    pub has_edges: bool,
+    /// The relationships of the header and the footer on upright and on landscape paper.
+    pub edges: [Option<Edges>; 2],
     /// Ids of drawings and bookmarks, unique in the file.
     pub last_id: u32,
 }
@@ -81,7 +82,7 @@ impl<'d> Draw<'d> {
             mentioned: vec![false; document.notes.len()],
             in_note: false,
             is_rtl: look::is_mostly_rtl(document),
-            has_edges: false,
+            edges: [None, None],
             last_id: 0,
         }
     }

@@ -24,16 +24,20 @@ pub fn section_width(document: &Document, is_landscape: bool) -> i64 {
     if is_landscape == document.meta.page.landscape {
         return text_width(document);
     }
-    let [_, right, _, left] = document.meta.margins();
-    turned(document, is_landscape).0 - left - right
+    turned_width(document, is_landscape)
 }
 
 /// The gap between two text columns.
 pub const GUTTER: i64 = 482;
 
 pub fn page_width(document: &Document) -> i64 {
+    turned_width(document, document.meta.page.landscape)
+}
+
+/// The width between the margins on the paper of a section.
+pub fn turned_width(document: &Document, is_landscape: bool) -> i64 {
     let [_, right, _, left] = document.meta.margins();
-    paper(document).0 - left - right
+    turned(document, is_landscape).0 - left - right
 }
 
 /// The width of a line of text: the page, or one of its two columns.

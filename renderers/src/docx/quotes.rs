@@ -54,7 +54,8 @@ impl Draw<'_> {
     pub fn alert(&mut self, xml: &mut Xml, alert: Alert, blocks: &[Block], place: Place) {
         let title = words::alert(alert, self.document.meta.language.as_deref());
         let color = look::alert(alert);
-        let frame = Frame { bar: Some(color), fill: Some(self.look.paper), ..Frame::default() };
+        let fill = Some(look::alert_fill(alert));
+        let frame = Frame { bar: Some(color), fill, ..Frame::default() };
         one_cell(xml, place, frame, |xml| {
             xml.open("w:p", &[]);
             let bidi = begins_rtl(title);

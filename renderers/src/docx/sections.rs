@@ -13,13 +13,17 @@ use crate::package::xml::Xml;
 /// Width and height of the logo, in EMU.
 const LOGO: (i64, i64) = (1_397_000, 330_200);
 
+/// The relationships of a header and a footer.
+pub struct Edges {
+    header: Option<String>,
+    footer: String,
+}
+
 impl<'d> Draw<'d> {
     /// The section of the body, which ends the document.
     pub fn main_section(&mut self, xml: &mut Xml, is_landscape: bool) {
         xml.open("w:sectPr", &[]);
-        if !self.has_edges {
-            self.edges(xml);
-        }
+        self.edges(xml, is_landscape);
         let two = self.document.meta.page.two_columns;
         if two && self.document.meta.title.is_some() && !self.document.meta.cover {
             xml.val("w:type", "continuous");
@@ -32,17 +36,13 @@ impl<'d> Draw<'d> {
         xml.close();
     }
 
-    /// Ends a section before one with another orientation. The first one has the header and the
-    /// footer, which those that follow share.
+    /// Ends a section before one with another orientation.
     pub fn inner_section(&mut self, xml: &mut Xml, is_landscape: bool) {
         xml.open("w:p", &[]);
         xml.open("w:pPr", &[]);
         xml.val("w:pStyle", "Spacer");
         xml.open("w:sectPr", &[]);
-        if !self.has_edges {
-            self.edges(xml);
-        }
-        self.has_edges = true;
+        self.edges(xml, is_landscape);
         page(xml, self.document, is_landscape);
         for _ in 0..3 {
             xml.close();
@@ -55,32 +55,46 @@ impl<'d> Draw<'d> {
         xml.open("w:pPr", &[]);
         xml.val("w:pStyle", "Spacer");
         xml.open("w:sectPr", &[]);
-        self.edges(xml);
-        page(xml, self.document, self.document.meta.page.landscape);
+        let is_landscape = self.document.meta.page.landscape;
+        self.edges(xml, is_landscape);
+        page(xml, self.document, is_landscape);
         for _ in 0..3 {
             xml.close();
         }
     }
 
-    /// References the header and the footer, and adds them.
-    fn edges(&mut self, xml: &mut Xml) {
+    /// References the header and the footer. Their right edge is that of the paper, so there is
+    /// one of each for either orientation.
+    fn edges(&mut self, xml: &mut Xml, is_landscape: bool) {
+        let known = self.edges[usize::from(is_landscape)].take();
+        let edges = known.unwrap_or_else(|| self.add_edges(is_landscape));
+        if let Some(id) = &edges.header {
+            xml.empty("w:headerReference", &[("w:type", "default"), ("r:id", id)]);
+        }
+        xml.empty("w:footerReference", &[("w:type", "default"), ("r:id", &edges.footer)]);
+        self.edges[usize::from(is_landscape)] = Some(edges);
+    }
+
+    fn add_edges(&mut self, is_landscape: bool) -> Edges {
         let meta = &self.document.meta;
-        let header = meta.header.as_deref().map(str::trim).unwrap_or_default();
+        let number = self.edges.iter().flatten().count() + 1;
+        let width = paper::turned_width(self.document, is_landscape);
+        let text = meta.header.as_deref().map(str::trim).unwrap_or_default();
         let logo = self.logo();
-        if !header.is_empty() || logo.is_some() {
+        let header = (!text.is_empty() || logo.is_some()).then(|| {
             let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.header+xml";
             let mut relations = Relations::default();
-            let drawn = self.header(header, logo.as_ref(), &mut relations);
-            self.package.add("word/header1.xml", kind, drawn);
-            self.package.relate("word/header1.xml", relations);
-            let id = self.relations.part("header", "header1.xml");
-            xml.empty("w:headerReference", &[("w:type", "default"), ("r:id", &id)]);
-        }
-        let footer = self.footer(meta.footer.as_deref().unwrap_or_default());
+            let drawn = self.header((text, width), logo.as_ref(), &mut relations);
+            let path = format!("word/header{number}.xml");
+            self.package.add(&path, kind, drawn);
+            self.package.relate(&path, relations);
+            self.relations.part("header", &format!("header{number}.xml"))
+        });
+        let footer = footer(meta.footer.as_deref().unwrap_or_default(), width);
         let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footer+xml";
-        self.package.add("word/footer1.xml", kind, footer);
-        let id = self.relations.part("footer", "footer1.xml");
-        xml.empty("w:footerReference", &[("w:type", "default"), ("r:id", &id)]);
+        self.package.add(&format!("word/footer{number}.xml"), kind, footer);
+        let footer = self.relations.part("footer", &format!("footer{number}.xml"));
+        Edges { header, footer }
     }
 
     fn logo(&mut self) -> Option<Picture<'d>> {
@@ -94,10 +108,15 @@ impl<'d> Draw<'d> {
         }
     }
 
-    fn header(&mut self, text: &str, logo: Option<&Picture<'_>>, relations: &mut Relations) -> Xml {
+    fn header(
+        &mut self,
+        (text, width): (&str, i64),
+        logo: Option<&Picture<'_>>,
+        relations: &mut Relations,
+    ) -> Xml {
         let mut xml = Xml::new();
         xml.open("w:hdr", &NAMESPACES);
-        self.edge_begin(&mut xml, "Header", text);
+        edge_begin(&mut xml, "Header", (text, width));
         if let Some(logo) = logo {
             super::inlines::run(&mut xml, "\t", super::inlines::RunFormat::default());
             let id = self.next_id();
@@ -108,38 +127,38 @@ impl<'d> Draw<'d> {
         xml.close();
         xml
     }
+}
 
-    fn footer(&self, text: &str) -> Xml {
-        let mut xml = Xml::new();
-        xml.open("w:ftr", &NAMESPACES);
-        self.edge_begin(&mut xml, "Footer", text);
-        let format = super::inlines::RunFormat { rtl: begins_rtl(text), ..Default::default() };
-        super::inlines::run(&mut xml, "\t", format);
-        number(&mut xml, " PAGE ");
-        super::inlines::run(&mut xml, " / ", format);
-        number(&mut xml, " NUMPAGES ");
-        xml.close();
-        xml.close();
-        xml
-    }
+fn footer(text: &str, width: i64) -> Xml {
+    let mut xml = Xml::new();
+    xml.open("w:ftr", &NAMESPACES);
+    edge_begin(&mut xml, "Footer", (text, width));
+    let format = super::inlines::RunFormat { rtl: begins_rtl(text), ..Default::default() };
+    super::inlines::run(&mut xml, "\t", format);
+    number(&mut xml, " PAGE ");
+    super::inlines::run(&mut xml, " / ", format);
+    number(&mut xml, " NUMPAGES ");
+    xml.close();
+    xml.close();
+    xml
+}
 
-    /// A header or footer line: text on the left, and text on the right after a tab.
-    fn edge_begin(&self, xml: &mut Xml, style: &'static str, text: &str) {
-        let width = paper::page_width(self.document).to_string();
-        let rtl = begins_rtl(text);
-        xml.open("w:p", &[]);
-        xml.open("w:pPr", &[]);
-        xml.val("w:pStyle", style);
-        xml.open("w:tabs", &[]);
-        xml.empty("w:tab", &[("w:val", "right"), ("w:pos", &width)]);
-        xml.close();
-        if rtl {
-            xml.empty("w:bidi", &[]);
-        }
-        xml.close();
-        let format = super::inlines::RunFormat { rtl, ..Default::default() };
-        super::inlines::run(xml, text.trim(), format);
+/// A header or footer line: text on the left, and text on the right after a tab.
+fn edge_begin(xml: &mut Xml, style: &'static str, (text, width): (&str, i64)) {
+    let width = width.to_string();
+    let rtl = begins_rtl(text);
+    xml.open("w:p", &[]);
+    xml.open("w:pPr", &[]);
+    xml.val("w:pStyle", style);
+    xml.open("w:tabs", &[]);
+    xml.empty("w:tab", &[("w:val", "right"), ("w:pos", &width)]);
+    xml.close();
+    if rtl {
+        xml.empty("w:bidi", &[]);
     }
+    xml.close();
+    let format = super::inlines::RunFormat { rtl, ..Default::default() };
+    super::inlines::run(xml, text.trim(), format);
 }
 
 fn number(xml: &mut Xml, instruction: &str) {

@@ -209,9 +209,12 @@ fn front(look: &Look) -> Vec<WordStyle> {
 
 fn body(look: &Look) -> Vec<WordStyle> {
     let (line, quiet) = (look.line, look.quiet);
-    let bar = format!(
-        "<w:pBdr><w:left w:val=\"single\" w:sz=\"24\" w:space=\"10\" w:color=\"{line}\"/></w:pBdr>"
-    );
+    let bar = |side: &str| {
+        format!(
+            "<w:pBdr><w:{side} w:val=\"single\" w:sz=\"24\" w:space=\"10\" w:color=\"{line}\"/></w:pBdr>"
+        )
+    };
+    let quote = |side: &str| format!("{}{}", bar(side), spacing(0, 140, 264));
     let under = format!(
         "<w:pBdr><w:bottom w:val=\"single\" w:sz=\"6\" w:space=\"1\" w:color=\"{line}\"/></w:pBdr>"
     );
@@ -219,7 +222,9 @@ fn body(look: &Look) -> Vec<WordStyle> {
     vec![
         style(("BodyText", "Body Text"), &spacing(0, 140, 276), ""),
         style(("ListParagraph", "List Paragraph"), &spacing(0, 100, 264), ""),
-        style(("Quote", "Quote"), &format!("{bar}{}", spacing(0, 140, 264)), &calm),
+        style(("Quote", "Quote"), &quote("left"), &calm),
+        // The sides of borders are those of the page, not those of the text.
+        style(("QuoteRtl", "Quote Right-to-Left"), &quote("right"), &calm),
         style(("QuoteText", "Quote Text"), &spacing(40, 80, 264), &calm),
         style(
             ("AlertTitle", "Alert Title"),

@@ -3,7 +3,7 @@
 use super::blocks::{Shape, spacer};
 use super::draw::{Draw, Place};
 use super::inlines::RunFormat;
-use crate::document::{Align, CellSpan, Inline, Spans, Table};
+use crate::document::{Align, CellSpan, Color, Inline, Spans, Table};
 use crate::package::fitting::{self, CellForm, Rooms};
 use crate::package::measure::Face;
 use crate::package::text::{columns, plain, rows};
@@ -24,8 +24,8 @@ const FORM: CellForm = CellForm { padding: PADDING as f64 / 20.0, widening: 1.0 
 /// The appearance of a single cell that holds code, a quote or an alert.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Frame {
+    pub fill: Option<Color>,
     /// Colours, RRGGBB.
-    pub fill: Option<&'static str>,
     pub line: Option<&'static str>,
     pub bar: Option<&'static str>,
 }
@@ -37,6 +37,8 @@ struct WordRows<'t> {
     widths: &'t [i64],
     spans: &'t Spans,
     look: RowLook<'t>,
+    /// Whether the first column is at the right.
+    is_rtl: bool,
 }
 
 impl Draw<'_> {
@@ -62,7 +64,7 @@ impl Draw<'_> {
         let rtl = table.header.first().is_some_and(|cell| self.bidi(&plain(cell))) || self.is_rtl;
         open(xml, place, &widths, rtl);
         let (is_short, spans) = (is_short(table), table.spans());
-        let of = WordRows { table, widths: &widths, spans: &spans, look };
+        let of = WordRows { table, widths: &widths, spans: &spans, look, is_rtl: rtl };
         if !table.header.is_empty() {
             self.row(xml, of, 0, !table.rows.is_empty());
         }
@@ -75,7 +77,7 @@ impl Draw<'_> {
 
     /// A row; the header is row 0.
     fn row(&mut self, xml: &mut Xml, of: WordRows<'_>, number: usize, keep_next: bool) {
-        let WordRows { table, widths, spans, .. } = of;
+        let WordRows { table, widths, spans, is_rtl, .. } = of;
         let row = number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let header = !table.header.is_empty() && number < table.header_rows();
         xml.open("w:tr", &[]);
@@ -90,8 +92,11 @@ impl Draw<'_> {
             let cell = row.get(at).map_or(&[][..], Vec::as_slice);
             let [text, head] = of.look.styles;
             let style = if header { head } else { text };
+            let span = spans.at(number, at);
+            let align = fitting::cell_alignment(align, span, cell, header);
+            let align = if is_rtl && is_neutral(&plain(cell)) { mirrored(align) } else { align };
             let shape = Shape { style, keep_next, align, ..Shape::default() };
-            match spans.at(number, at) {
+            match span {
                 CellSpan::CoveredLeft(_) => {}
                 span => self.cell(xml, cell, CellPlace { span, widths: &widths[at..] }, shape),
             }
@@ -131,6 +136,19 @@ struct CellPlace<'a> {
     span: CellSpan,
     /// The widths of its columns and of the columns after it.
     widths: &'a [i64],
+}
+
+/// Whether a text has no direction of its own, so that its paragraph runs from left to right.
+fn is_neutral(text: &str) -> bool {
+    !text.chars().any(char::is_alphabetic)
+}
+
+fn mirrored(align: Align) -> Align {
+    match align {
+        Align::Start => Align::End,
+        Align::Center => Align::Center,
+        Align::End => Align::Start,
+    }
 }
 
 /// The styles of text and header for each of [`SIZES`].
@@ -217,7 +235,7 @@ pub fn one_cell(xml: &mut Xml, place: Place, frame: Frame, inside: impl FnOnce(&
     xml.open("w:tcPr", &[]);
     xml.empty("w:tcW", &[("w:w", &width), ("w:type", "dxa")]);
     if let Some(fill) = frame.fill {
-        xml.empty("w:shd", &[("w:val", "clear"), ("w:color", "auto"), ("w:fill", fill)]);
+        xml.empty("w:shd", &[("w:val", "clear"), ("w:color", "auto"), ("w:fill", &fill)]);
     }
     xml.close();
     inside(xml);

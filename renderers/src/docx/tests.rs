@@ -261,6 +261,40 @@ fn header_footer_cover_and_paper_are_the_documents() {
 }
 
 #[test]
+fn the_page_number_is_at_the_right_edge_of_landscape_pages_too() {
+    let parts = parts("a\n\n<!-- landscape -->\n\nb\n\n<!-- portrait -->\n\nc");
+    let edge = |part: &str| parts.all(part, "w:tab")[0].attribute("w:pos").to_owned();
+    let edges = ["word/footer1.xml", "word/footer2.xml"].map(edge);
+    assert_eq!(edges.map(|edge| edge.parse::<i64>().unwrap() > 12_000), [false, true]);
+    let footers = parts.all(BODY, "w:footerReference");
+    let footers: Vec<_> = footers.iter().map(|footer| footer.attribute("r:id")).collect();
+    assert_eq!((footers.len(), footers[0]), (3, footers[2]));
+}
+
+#[test]
+fn a_bracket_belongs_to_its_operator_and_its_exponent() {
+    let math = |source: &str| parts(source).xml(BODY).to_owned();
+    let sum = math("$\\sum_i (x_i - y)^2 + z$");
+    let (nary, rest) = sum.split_once("</m:nary>").unwrap();
+    assert!(nary.contains("<m:sSup><m:e><m:d>") && nary.contains(">y<") && rest.contains(">z<"));
+    let open = math("$(a]^2 + (b + [c)$");
+    assert!(!open.contains("<m:d>") && open.contains(">c<"), "brackets that do not match");
+}
+
+#[test]
+fn a_caption_may_be_before_the_directives_of_its_table() {
+    let parts = parts("<!-- total: sum -->\n\n|A|\n|-|\n|1|\n\nTable: Caption {#tbl:a}");
+    let styles = values(&parts, BODY, "w:pStyle");
+    assert!(styles.contains(&"Caption".to_owned()), "{styles:?}");
+}
+
+#[test]
+fn the_bar_of_a_quote_is_on_the_side_where_its_text_begins() {
+    let styles = values(&parts("> quote\n\n&nbsp;\n\n> اقتباس"), BODY, "w:pStyle");
+    assert!(["Quote", "QuoteRtl"].iter().all(|style| styles.iter().any(|s| s == style)));
+}
+
+#[test]
 fn properties_come_from_the_document_and_never_from_the_clock() {
     let parts = parts(
         "---\ntitle: T & co\nauthor: Ann\ndate: 2026-03-31\nlang: zh-CN\nkeywords: [a, b]\n---\nx",

@@ -133,3 +133,35 @@ pub enum Style {
     /// `\mathtt`
     Mono,
 }
+
+/// The most parts between two brackets that belong together.
+const BRACKETED: usize = 200;
+
+/// The number of parts up to the bracket that closes the first one.
+pub fn bracketed(parts: &[Formula]) -> Option<usize> {
+    let mut expected = Vec::new();
+    for (at, part) in parts.iter().take(BRACKETED).enumerate() {
+        let sign = match part {
+            Formula::Scripts { base, .. } => symbol(base),
+            part => symbol(part),
+        };
+        match (sign, part) {
+            (Some('('), Formula::Symbol(_)) => expected.push(')'),
+            (Some('['), Formula::Symbol(_)) => expected.push(']'),
+            (Some(close @ (')' | ']')), _) if expected.pop() != Some(close) => return None,
+            _ => {}
+        }
+        if expected.is_empty() {
+            return (at > 0).then_some(at + 1);
+        }
+    }
+    None
+}
+
+/// The symbol that a formula consists of.
+pub fn symbol(formula: &Formula) -> Option<char> {
+    match formula {
+        Formula::Symbol(symbol) => Some(*symbol),
+        _ => None,
+    }
+}

@@ -14,5 +14,5 @@ mod parse;
 mod symbols;
 mod tokens;
 
-pub use formula::{Enclosure, Formula, Style};
+pub use formula::{Enclosure, Formula, Style, bracketed, symbol};
 pub use parse::{losses, parse};

@@ -3,7 +3,7 @@
 
 use super::measure::{Face, is_wide, width};
 use super::text::{columns, plain, rows};
-use crate::document::{Align, CellSpan, Inline, Merge, Table};
+use crate::document::{Align, CellSpan, Inline, Merge, Spans, Table};
 
 /// Words with more characters than this may be broken.
 const LETTERS: usize = 16;
@@ -153,10 +153,7 @@ pub fn needs(table: &Table) -> Vec<u32> {
         let is_header = !table.header.is_empty() && at < table.header_rows();
         let face = if is_header { Face::Bold } else { Face::Text };
         for (column, cell) in row.iter().enumerate() {
-            let count = match spans.at(at + first, column) {
-                CellSpan::First(merge) => merge.columns.max(1),
-                _ => 1,
-            };
+            let count = spans.at(at + first, column).columns().max(1);
             let text = plain(cell);
             let pieces = text.split(|letter: char| letter.is_whitespace() || letter == '-');
             let pieces = pieces.flat_map(|piece| piece.split_inclusive(is_wide));
@@ -205,17 +202,36 @@ fn merges(table: &Table, kept: &[usize]) -> Vec<Merge> {
 
 /// The alignment of each column: columns of numbers are aligned at their end, as in a workbook.
 pub fn alignments(table: &Table) -> Vec<Align> {
+    let spans = table.spans();
     (0..columns(table))
         .map(|at| match table.align.get(at).copied().unwrap_or_default() {
-            Align::Start if is_numeric(table, at) => Align::End,
+            Align::Start if is_numeric(table, &spans, at) => Align::End,
             align => align,
         })
         .collect()
 }
 
-fn is_numeric(table: &Table, column: usize) -> bool {
+/// The alignment of a cell. Over several columns, a header is centred, and text is not aligned with
+/// the numbers of its first column.
+pub fn cell_alignment(column: Align, span: CellSpan, cell: &[Inline], is_header: bool) -> Align {
+    match span {
+        CellSpan::First(merge) if merge.columns > 1 && is_header => Align::Center,
+        CellSpan::First(merge)
+            if merge.columns > 1 && column == Align::End && !is_number(plain(cell).trim()) =>
+        {
+            Align::Start
+        }
+        _ => column,
+    }
+}
+
+/// Cells over several columns say nothing about one of them.
+fn is_numeric(table: &Table, spans: &Spans, column: usize) -> bool {
     let mut numbers = 0;
-    for row in table.rows.iter().skip(table.header_rows() - 1) {
+    for (at, row) in table.rows.iter().enumerate().skip(table.header_rows() - 1) {
+        if spans.at(at + 1, column).columns() != 1 {
+            continue;
+        }
         let text = row.get(column).map(|cell| plain(cell)).unwrap_or_default();
         match text.trim() {
             "" | "-" | "–" | "—" | "n/a" | "N/A" => {}

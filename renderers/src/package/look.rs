@@ -185,6 +185,11 @@ pub fn alert(alert: Alert) -> &'static str {
     }
 }
 
+/// The background of an alert.
+pub fn alert_fill(kind: Alert) -> Color {
+    color(alert(kind)).lightened(0.92)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

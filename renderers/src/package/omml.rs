@@ -1,6 +1,6 @@
 //! Formulas as Office Math (OMML, ECMA-376 part 1, clause 22.1).
 
-use crate::latex::{Enclosure, Formula, Style};
+use crate::latex::{Enclosure, Formula, Style, bracketed, symbol};
 use crate::package::xml::Xml;
 
 /// Relations and operators that need an operand before them.
@@ -86,22 +86,44 @@ impl Writer<'_> {
         }
     }
 
-    /// A sum or integral takes the following term as its operand.
+    /// A sum or integral takes the following term as its operand: a part, or all up to the closing
+    /// bracket. A bracket with a script is the base of it together with its content.
     fn row(&mut self, row: &[Formula]) {
         let mut rest = row;
         while let Some((first, after)) = rest.split_first() {
-            rest = after;
-            match (large(first), after.split_first()) {
-                (Some(operator), Some((body, after))) => {
-                    self.nary(operator, body);
-                    rest = after;
-                }
-                _ => self.formula(first),
+            if let Some(operator) = large(first)
+                && !after.is_empty()
+            {
+                let (body, after) = after.split_at(bracketed(after).unwrap_or(1));
+                self.nary(operator, body);
+                rest = after;
+            } else if let Some(count) = bracketed(rest)
+                && matches!(rest[count - 1], Formula::Scripts { .. })
+            {
+                self.brackets(&rest[..count]);
+                rest = &rest[count..];
+            } else {
+                self.formula(first);
+                rest = after;
             }
         }
     }
 
-    fn nary(&mut self, operator: LargeOperator<'_>, body: &Formula) {
+    /// Parts from an opening bracket to its closing one, which may have scripts.
+    fn brackets(&mut self, parts: &[Formula]) {
+        let [Formula::Symbol(open), inside @ .., last] = parts else { return self.row(parts) };
+        match last {
+            Formula::Symbol(close) => self.fence(Some(*open), Some(*close), |w| w.row(inside)),
+            Formula::Scripts { base, below, above } if matches!(**base, Formula::Symbol(_)) => {
+                let close = symbol(base);
+                let scripts = (below.as_deref(), above.as_deref());
+                self.scripted(scripts, |w| w.fence(Some(*open), close, |w| w.row(inside)));
+            }
+            _ => self.row(parts),
+        }
+    }
+
+    fn nary(&mut self, operator: LargeOperator<'_>, body: &[Formula]) {
         let LargeOperator { symbol, below, above } = operator;
         let beside = "∫∬∭∮".contains(symbol);
         self.xml.open("m:nary", &[]);
@@ -117,7 +139,10 @@ impl Writer<'_> {
         for (name, bound) in [("m:sub", below), ("m:sup", above)] {
             self.argument(name, |w| bound.into_iter().for_each(|bound| w.formula(bound)));
         }
-        self.argument("m:e", |w| w.formula(body));
+        self.argument("m:e", |w| match body {
+            [part] => w.formula(part),
+            parts => w.brackets(parts),
+        });
         self.xml.close();
     }
 
@@ -194,13 +219,21 @@ impl Writer<'_> {
         if limits {
             return self.limits(base, below, above);
         }
+        self.scripted((below, above), |w| w.formula(base));
+    }
+
+    fn scripted(
+        &mut self,
+        (below, above): (Option<&Formula>, Option<&Formula>),
+        base: impl FnOnce(&mut Self),
+    ) {
         let name = match (below, above) {
             (Some(_), Some(_)) => "m:sSubSup",
             (Some(_), None) => "m:sSub",
             (None, _) => "m:sSup",
         };
         self.xml.open(name, &[]);
-        self.argument("m:e", |w| w.formula(base));
+        self.argument("m:e", base);
         for (name, script) in [("m:sub", below), ("m:sup", above)] {
             if let Some(script) = script {
                 self.argument(name, |w| w.formula(script));

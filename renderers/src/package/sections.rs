@@ -44,6 +44,11 @@ pub fn sections(document: &Document, is_wide: impl Fn(&Table) -> bool) -> Vec<Se
     sections.all
 }
 
+/// The first block that is not a comment, such as a directive for the table below it.
+pub fn after_comments(blocks: &[Block]) -> Option<&Block> {
+    blocks.iter().find(|block| !matches!(block, Block::Comment(_)))
+}
+
 /// The number of blocks at the end that belong to the table that follows them.
 fn introduction(before: &[Block], language: Option<&str>) -> usize {
     let is_part = |block: &&Block| match block {

@@ -29,6 +29,10 @@ pub fn with_pictures(
         most[at] = most[at].max(wide);
         least[at] = least[at].max(wide.min(room / count.max(1) as u32));
     }
+    let spans = table.spans();
+    // The header is row 0.
+    let first = usize::from(table.header.is_empty());
+    let mut merged = Vec::new();
     for (at, row) in rows(table).enumerate() {
         let face = if at == 0 && !table.header.is_empty() { Face::Bold } else { face };
         for (column, cell) in row.iter().enumerate() {
@@ -37,14 +41,34 @@ pub fn with_pictures(
             let beside = if captions.is_empty() { None } else { pictures.get(column).copied() };
             // Some slack, because other fonts are slightly wider.
             let slack = |units: u32| units.saturating_add(units / 25 + 200 + padding);
-            least[column] = least[column].max(slack(widest_word(&text, face)));
+            let word = slack(widest_word(&text, face));
             let longest = text.lines().map(|line| width(line, face)).max().unwrap_or(0);
             let longest = slack(longest).saturating_add(beside.unwrap_or_default());
+            let columns = spans.at(at + first, column).columns();
+            if columns > 1 {
+                merged.push((column..(column + columns).min(count), word, longest));
+                continue;
+            }
+            least[column] = least[column].max(word);
             most[column] = most[column].max(longest);
         }
     }
+    for (columns, word, longest) in merged {
+        widen(&mut least[columns.clone()], word);
+        widen(&mut most[columns], longest);
+    }
     let short: Vec<u32> = needs(table).iter().map(|need| need + padding).collect();
     share(&least, &most, &short, room)
+}
+
+/// Widens columns that are together narrower than the cell over them, each by the same.
+fn widen(columns: &mut [u32], wanted: u32) {
+    let missing =
+        wanted.saturating_sub(columns.iter().fold(0, |sum, one| sum.saturating_add(*one)));
+    let each = missing.div_ceil(columns.len().max(1) as u32);
+    for column in columns {
+        *column = column.saturating_add(each);
+    }
 }
 
 /// The captions in a cell, which stand beside their pictures.
@@ -114,7 +138,7 @@ fn squeezed(least: &[u32], room: u64) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Inline;
+    use crate::document::Merge;
 
     fn widths(cells: &[&str], room: u32) -> Vec<u32> {
         let row = cells.iter().map(|text| vec![Inline::Text((*text).into())]).collect();
@@ -128,6 +152,20 @@ mod tests {
         let widths = widths(&["1", long], 20_000);
         assert!(widths[0] < 4_000 && widths[1] > 12_000, "{widths:?}");
         assert!(widths.iter().sum::<u32>() <= 20_000);
+    }
+
+    #[test]
+    fn a_cell_over_several_columns_widens_none_of_them_alone() {
+        let row = |texts: [&str; 3]| texts.map(|text| vec![Inline::Text(text.into())]).to_vec();
+        let merge = Merge { row: 2, column: 1, rows: 1, columns: 2 };
+        let table = Table {
+            header: row(["Name", "Plan", "Actual"]),
+            rows: vec![row(["North", "10", "11"]), row(["South", "a long remark on it", ""])],
+            merges: vec![merge],
+            ..Table::default()
+        };
+        let widths = columns(&table, 40_000, 500, Face::Text);
+        assert!(widths[1] < widths[2] * 5 / 4 && widths[1] + widths[2] > 9_000, "{widths:?}");
     }
 
     #[test]

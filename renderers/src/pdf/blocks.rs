@@ -26,7 +26,7 @@ use crate::document::{Alert, Block, Inline, Item, List};
 use crate::package::fitting::Rooms;
 use crate::package::look::look;
 use crate::package::numerals::Numerals;
-use crate::package::sections::sections;
+use crate::package::sections::{after_comments, sections};
 use crate::package::text::{PictureText, announces, begins_page, plain};
 use crate::package::words::{self, TABLE};
 use crate::pdf::fontset::Fonts;
@@ -78,8 +78,9 @@ impl Drawing<'_> {
         let language = self.document.meta.language.as_deref();
         let drawn = blocks.iter().enumerate().map(|(at, block)| {
             let next = blocks.get(at + 1);
-            if let (Block::Paragraph(content), Some(Block::Table(_))) = (block, next)
+            if let Block::Paragraph(content) = block
                 && words::numbered(TABLE, &plain(content), language).is_some()
+                && matches!(after_comments(&blocks[at + 1..]), Some(Block::Table(_)))
             {
                 let caption = self.inlines(content).labelled(label("table-caption"));
                 return sticky(ParElem::new(caption).pack()).pack();

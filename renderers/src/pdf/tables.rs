@@ -29,6 +29,15 @@ const LINE: &str = "C3C3C3";
 /// A word of this width, in thousandths of an em, may be hyphenated.
 const LONG_WORD: u32 = 9_000;
 
+/// What all rows of a table share.
+#[derive(Clone, Copy)]
+struct PdfRows<'t> {
+    widths: &'t [f64],
+    spans: &'t Spans,
+    alignments: &'t [Align],
+    headers: usize,
+}
+
 /// How a table fits into a room.
 pub fn fit(table: &Table, rooms: Rooms) -> Fitting {
     let from = match columns(table) {
@@ -61,11 +70,14 @@ impl Drawing<'_> {
         let widths = widths(table, self.room.0, fitting.points, &pictures);
         let room = self.room;
         let before = std::mem::replace(&mut self.points, fitting.points);
-        let children = self.table_cells(table, &widths);
+        let (spans, alignments) = (table.spans(), fitting::alignments(table));
+        let headers = table.header_rows();
+        let rows = PdfRows { widths: &widths, spans: &spans, alignments: &alignments, headers };
+        let children = self.table_cells(table, rows);
         (self.room, self.points) = (room, before);
         let tracks =
             widths.iter().map(|width| Sizing::Rel(Rel::from(Length::from(Abs::pt(*width)))));
-        let align = fitting::alignments(table).into_iter().map(alignment);
+        let align = alignments.iter().copied().map(alignment);
         let drawn = TableElem::new(children)
             .with_columns(TrackSizings(tracks.collect()))
             .with_align(Celled::Array(align.collect()))
@@ -75,14 +87,14 @@ impl Drawing<'_> {
         drawn + self.release_notes()
     }
 
-    fn table_cells(&mut self, table: &Table, widths: &[f64]) -> Vec<TableChild> {
-        let (spans, header_rows) = (table.spans(), table.header_rows());
+    fn table_cells(&mut self, table: &Table, of: PdfRows<'_>) -> Vec<TableChild> {
+        let header_rows = of.headers;
         let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let accent = look(&self.document.meta).accent;
         let header = self.holding_notes(|drawing| {
             let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
             let cells = rows.flat_map(|(number, row)| {
-                let cells = drawing.row(number, row, widths, &spans);
+                let cells = drawing.row(number, row, of);
                 cells.into_iter().map(move |cell| (number, cell))
             });
             let cells = cells.map(|(number, cell)| match header_rows {
@@ -97,7 +109,7 @@ impl Drawing<'_> {
         let header = header.into_packed::<TableHeader>().map(TableChild::Header);
         let mut children: Vec<TableChild> = header.into_iter().collect();
         for number in header_rows..=table.rows.len() {
-            let cells = self.row(number, row(number), widths, &spans);
+            let cells = self.row(number, row(number), of);
             let cells = cells.into_iter().map(|cell| TableItem::Cell(Packed::new(cell)));
             children.extend(cells.map(TableChild::Item));
         }
@@ -105,24 +117,27 @@ impl Drawing<'_> {
     }
 
     /// The cells of a row, without those that others cover.
-    fn row(
-        &mut self,
-        number: usize,
-        row: &[Vec<Inline>],
-        widths: &[f64],
-        spans: &Spans,
-    ) -> Vec<TableCell> {
+    fn row(&mut self, number: usize, row: &[Vec<Inline>], of: PdfRows<'_>) -> Vec<TableCell> {
+        let PdfRows { widths, spans, alignments, headers } = of;
         let blank: &[Inline] = &[];
         let mut cells = Vec::new();
         for at in 0..widths.len() {
-            let (rows, columns) = match spans.at(number, at) {
+            let span = spans.at(number, at);
+            let (rows, columns) = match span {
                 CellSpan::Single => (1, 1),
                 CellSpan::First(merge) => (merge.rows, merge.columns),
                 CellSpan::CoveredLeft(_) | CellSpan::CoveredAbove(_) => continue,
             };
             let width = widths[at..].iter().take(columns).sum();
             let count = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
-            let cell = self.cell(row.get(at).map_or(blank, Vec::as_slice), width);
+            let content = row.get(at).map_or(blank, Vec::as_slice);
+            let mut cell = self.cell(content, width);
+            if columns > 1 {
+                let own = alignments.get(at).copied().unwrap_or_default();
+                let is_header = number < headers;
+                let own = fitting::cell_alignment(own, span, content, is_header);
+                cell = cell.with_align(alignment(own));
+            }
             cells.push(cell.with_colspan(count(columns)).with_rowspan(count(rows)));
         }
         cells

@@ -48,6 +48,7 @@ impl Sheet<'_, '_> {
         for para in paras {
             // Text without letters, such as a date, takes the direction of the paragraph above it.
             let text = plain(&para.content);
+            let is_after_rtl = rtl;
             rtl = if text.chars().any(char::is_alphabetic) { self.runs_rtl(&text) } else { rtl };
             let mut format = TextFormat { rtl, ..self.voice(para) };
             // The placeholder can only be reduced, so larger text has its own size.
@@ -55,7 +56,7 @@ impl Sheet<'_, '_> {
                 format.size = format.size.or(Some(size(para, scale)));
             }
             xml.open("a:p", &[]);
-            properties(xml, para, &mut starts, Shift { rtl, scale: scale.max(1.0) });
+            properties(xml, para, &mut starts, Shift { rtl, is_after_rtl, scale: scale.max(1.0) });
             match &para.content[..] {
                 [Inline::Math(source)] if para.mark == ParaMark::None => {
                     self.display_math(xml, source, format);
@@ -271,6 +272,8 @@ impl Sheet<'_, '_> {
 #[derive(Clone, Copy)]
 struct Shift {
     rtl: bool,
+    /// Whether the paragraph above is right-to-left, which LibreOffice would continue.
+    is_after_rtl: bool,
     scale: f64,
 }
 
@@ -287,6 +290,8 @@ fn properties(xml: &mut Xml, para: &Para, starts: &mut HashMap<usize, u64>, shif
     let mut attributes = vec![("marL", left.as_str()), ("lvl", &level), ("indent", &hanging)];
     if shift.rtl {
         attributes.extend([("algn", "r"), ("rtl", "1")]);
+    } else if shift.is_after_rtl {
+        attributes.push(("rtl", "0"));
     }
     xml.open("a:pPr", &attributes);
     match para.mark {

@@ -7,7 +7,7 @@ use super::page::{Piece, SlidePage};
 use super::paragraphs::TextFormat;
 use super::sheet::Sheet;
 use crate::document::{Align, CellSpan, Spans, Table};
-use crate::package::fitting::alignments;
+use crate::package::fitting::{alignments, cell_alignment};
 use crate::package::measure::begins_rtl;
 use crate::package::picture::{self, EMU_PER_PIXEL, Picture, PictureStores};
 use crate::package::text::{plain, rows};
@@ -75,6 +75,7 @@ impl Sheet<'_, '_> {
         for at in 0..columns.widths.len() {
             let cell = row.get(at).map_or(&[][..], Vec::as_slice);
             let align = alignments.get(at).copied().unwrap_or_default();
+            let align = cell_alignment(align, spans.at(number, at), cell, header);
             let color = header.then_some(self.deck.look.accent);
             let size = Some(columns.size);
             let merged = merged(spans.at(number, at), number);

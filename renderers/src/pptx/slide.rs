@@ -72,6 +72,13 @@ impl<'d> Deck<'d> {
     }
 }
 
+/// The name and the colours (RRGGBB) of a box around code or an alert.
+struct BoxFrame<'c> {
+    name: &'static str,
+    line: &'c str,
+    fill: &'c str,
+}
+
 impl Sheet<'_, '_> {
     fn title(&mut self, xml: &mut Xml, page: &SlidePage<'_>) {
         let slot = self.deck.frames.layout(page.layout).title;
@@ -205,7 +212,9 @@ impl Sheet<'_, '_> {
         let size = size.unwrap_or_else(|| code_size(text, piece.area.width, piece.scale));
         let high = code_height(text, piece.area.width, size);
         let area = Area { height: high.min(piece.area.height), ..piece.area };
-        self.open_box(xml, ("Code", self.deck.look.line), area, holder);
+        let look = &self.deck.look;
+        let frame = BoxFrame { name: "Code", line: look.line, fill: look.paper };
+        self.open_box(xml, frame, area, holder);
         xml.empty("a:noAutofit", &[]);
         xml.close();
         xml.empty("a:lstStyle", &[]);
@@ -223,7 +232,9 @@ impl Sheet<'_, '_> {
         holder: Option<Holder>,
     ) {
         let (alert, paras) = alert;
-        self.open_box(xml, ("Alert", look::alert(alert)), piece.area, holder);
+        let fill = look::alert_fill(alert);
+        let frame = BoxFrame { name: "Alert", line: look::alert(alert), fill: &fill };
+        self.open_box(xml, frame, piece.area, holder);
         let ink = self.ink.take();
         self.scaled(xml, paras, piece.scale);
         self.ink = ink;
@@ -231,8 +242,8 @@ impl Sheet<'_, '_> {
     }
 
     /// A box up to its text properties; `frame` is its name and border colour.
-    fn open_box(&mut self, xml: &mut Xml, frame: (&str, &str), area: Area, holder: Option<Holder>) {
-        let (name, line) = frame;
+    fn open_box(&mut self, xml: &mut Xml, frame: BoxFrame<'_>, area: Area, holder: Option<Holder>) {
+        let BoxFrame { name, line, fill: background } = frame;
         let id = self.next_id();
         let named = [("id", id.as_str()), ("name", &format!("{name} {id}"))];
         match holder {
@@ -247,7 +258,7 @@ impl Sheet<'_, '_> {
         if self.deck.look.is_dark() {
             xml.empty("a:noFill", &[]);
         } else {
-            fill(xml, self.deck.look.paper);
+            fill(xml, background);
         }
         xml.open("a:ln", &[("w", "9525")]);
         fill(xml, line);

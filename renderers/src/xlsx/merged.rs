@@ -5,7 +5,7 @@ use rust_xlsxwriter::{Worksheet, XlsxError};
 use super::look::{self, Column};
 use super::pages::Pages;
 use super::runs::{RunStyle, Runs};
-use crate::document::{CellSpan, Table};
+use crate::document::{Align, CellSpan, Table};
 
 /// The header of a table that is not a native one.
 pub struct PlainHeader<'a> {
@@ -19,6 +19,11 @@ pub fn is_native(table: &Table) -> bool {
     table.merges.is_empty() && table.header_rows() == 1
 }
 
+/// The look of a header over several columns, which is centred.
+fn over(column: Column, span: CellSpan) -> Column {
+    if span.columns() > 1 { Column::from(Align::Center) } else { column }
+}
+
 impl Pages<'_> {
     /// The header of a table that cannot be a native one: Excel allows no merged cells and
     /// no further rows there.
@@ -29,12 +34,13 @@ impl Pages<'_> {
         PlainHeader { table, names, columns }: PlainHeader<'_>,
     ) -> Result<(), XlsxError> {
         let spans = table.spans();
-        let header = |column: usize| look::header(columns[column], &self.look);
+        let header =
+            |row: usize, at: usize| look::header(over(columns[at], spans.at(row, at)), &self.look);
         for merge in &table.merges {
             let (row, column) = (top + merge.row as u32, merge.column as u16);
             let (last_row, last) = (merge.rows as u32 - 1, merge.columns as u16 - 1);
             let format = if merge.row < table.header_rows() {
-                header(merge.column)
+                header(merge.row, merge.column)
             } else {
                 look::cell(RunStyle::default(), columns[merge.column].chosen, true)
             };
@@ -43,7 +49,7 @@ impl Pages<'_> {
         for (column, name) in names.iter().enumerate() {
             let is_blank = table.header[column].is_empty() && !is_native(table);
             if !is_blank && matches!(spans.at(0, column), CellSpan::Single | CellSpan::First(_)) {
-                sheet.write_string_with_format(top, column as u16, name, &header(column))?;
+                sheet.write_string_with_format(top, column as u16, name, &header(0, column))?;
             }
         }
         Ok(())
@@ -60,10 +66,9 @@ impl Pages<'_> {
         let spans = table.spans();
         for (at, row) in table.rows.iter().enumerate().take(table.header_rows() - 1) {
             for (column, cell) in row.iter().enumerate().take(columns.len()) {
-                let is_own =
-                    matches!(spans.at(at + 1, column), CellSpan::Single | CellSpan::First(_));
-                if is_own {
-                    let format = look::header(columns[column], &self.look);
+                let span = spans.at(at + 1, column);
+                if matches!(span, CellSpan::Single | CellSpan::First(_)) {
+                    let format = look::header(over(columns[column], span), &self.look);
                     let text = Runs::read(cell).text();
                     let row = top + at as u32 + 1;
                     sheet.write_string_with_format(row, column as u16, text, &format)?;

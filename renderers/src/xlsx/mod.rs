@@ -10,7 +10,7 @@
 //!   and times, [`column`]: what all cells of a column have in common
 //! - `computed`: values of formulas and totals, for the formats that do not compute
 //! - [`formula`]: supported formulas, [`number_format`]: the format of their results
-//! - [`runs`], [`look`]: styled text
+//! - [`runs`], [`look`]: styled text; [`widths`]: of columns
 //! - `properties`: author, date and default font
 
 mod cells;
@@ -32,6 +32,7 @@ mod signs;
 mod stream;
 mod table;
 mod totals;
+mod widths;
 
 pub(crate) use cells::is_bare;
 pub(crate) use computed::computed;
@@ -57,16 +58,20 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
             plan.sheets.len()
         )));
     }
+    // Columns are as wide as the values that people see.
+    let computed = computed(document);
+    let shown = computed.as_ref().map(plan::plan);
     let mut warnings = document.warnings.clone();
     warnings.append(&mut plan.warnings);
     let written = properties::workbook(&document.meta).and_then(|mut workbook| {
         let mut pages = Pages::new(document, fonts, &mut warnings);
         pages.survey(&plan.sheets);
-        for sheet in &plan.sheets {
+        for (at, sheet) in plan.sheets.iter().enumerate() {
             let worksheet = workbook.add_worksheet();
             // Not 0, which readers would take for the value.
             worksheet.set_formula_result_default("");
-            pages.write(worksheet, sheet)?;
+            let shown = shown.as_ref().and_then(|shown| shown.sheets.get(at)).unwrap_or(sheet);
+            pages.write(worksheet, sheet, &widths::widths(&shown.parts))?;
         }
         pages.finish();
         workbook.save_to_buffer()

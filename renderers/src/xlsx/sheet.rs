@@ -2,14 +2,14 @@
 
 use rust_xlsxwriter::{Format, FormatAlign, HeaderImagePosition, Image, Worksheet, XlsxError};
 
-use super::cells::{self, CELL_CHARS, Typed};
+use super::cells::CELL_CHARS;
 use super::directives::Directive;
 use super::look;
 use super::pages::Pages;
 use super::plan::{PlannedPart, SheetLine, SheetPlan};
 use super::runs::{Run, RunStyle, Runs};
-use super::signs::Signs;
-use crate::document::{Inline, PageSize, Table, plain_text};
+use super::widths::{LINE_WIDTH, span};
+use crate::document::{PageSize, plain_text};
 use crate::package::look::{is_rtl, language};
 use crate::package::measure::begins_rtl;
 use crate::package::upright::upright;
@@ -17,11 +17,6 @@ use crate::package::vector::{self, Raster};
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, PdfPicture};
 
-/// The minimum column width, in characters.
-const NARROWEST: usize = 8;
-const WIDEST: usize = 60;
-/// Longer text is wrapped over several columns.
-const LINE_WIDTH: usize = 90;
 const PICTURE_WIDTH: f64 = 640.0;
 /// The maximum height of a picture, in pixels; a taller one would take several printed pages.
 const PICTURE_HEIGHT: f64 = 640.0;
@@ -33,12 +28,17 @@ const RIGHT_TO_LEFT: u8 = 2;
 const LINKS: usize = 65_530;
 
 impl Pages<'_> {
-    pub fn write(&mut self, sheet: &mut Worksheet, planned: &SheetPlan) -> Result<(), XlsxError> {
+    /// Writes the sheet; `widths` are those of its columns, in characters.
+    pub fn write(
+        &mut self,
+        sheet: &mut Worksheet,
+        planned: &SheetPlan,
+        widths: &[usize],
+    ) -> Result<(), XlsxError> {
         sheet.set_name(&planned.name)?;
         self.links = 0;
         self.rtl = self.is_rtl(planned);
         sheet.set_right_to_left(self.rtl);
-        let widths = widths(&planned.parts);
         for (column, width) in widths.iter().enumerate() {
             sheet.set_column_width(column as u16, *width as f64)?;
         }
@@ -52,7 +52,7 @@ impl Pages<'_> {
                 PlannedPart::Table(table, directives) => {
                     self.table(sheet, row, table, directives)?;
                 }
-                PlannedPart::Text(line) => self.line(sheet, row, line, &widths)?,
+                PlannedPart::Text(line) => self.line(sheet, row, line, widths)?,
                 PlannedPart::Chart(chart) => self.chart(sheet, row, chart)?,
                 PlannedPart::Picture { url, alt } => self.picture(sheet, row, url, alt)?,
             }
@@ -329,57 +329,4 @@ fn image(picture: &Result<PdfPicture, String>, fonts: &Fonts) -> Result<(Image, 
     let image = Image::new_from_buffer(&upright.bytes);
     let image = image.map_err(|_| "a workbook supports PNG, JPEG, GIF, BMP and SVG".to_owned())?;
     Ok((image, 1.0))
-}
-
-/// Column widths by the longest line in each table column; a wide character counts twice.
-fn widths(parts: &[PlannedPart]) -> Vec<usize> {
-    let mut widths: Vec<usize> = Vec::new();
-    for part in parts {
-        if let PlannedPart::Chart(chart) = part {
-            widths.resize(widths.len().max(chart.series.len() + 1), NARROWEST);
-            let names = chart.series.iter().zip(1..).map(|(series, column)| (&series.name, column));
-            let first = std::iter::once(&chart.corner).chain(&chart.categories);
-            for (name, column) in first.map(|name| (name, 0)).chain(names) {
-                let width = name.chars().count() + 3;
-                widths[column] = widths[column].max(width).min(WIDEST);
-            }
-        }
-        if let PlannedPart::Table(Table { header, rows, .. }, directives) = part {
-            widths.resize(widths.len().max(header.len()), NARROWEST);
-            for row in std::iter::once(header).chain(rows) {
-                for (width, cell) in widths.iter_mut().zip(row) {
-                    *width = (*width).max(Runs::read(cell).width() + 3).min(WIDEST);
-                }
-            }
-            if directives.iter().any(|directive| matches!(directive, Directive::Total(..))) {
-                let first = rows.first().into_iter().flatten();
-                for (width, cell) in widths.iter_mut().zip(first) {
-                    *width = (*width + growth(cell, rows.len())).min(WIDEST);
-                }
-            }
-        }
-    }
-    widths
-}
-
-/// The number of additional characters that the sum of `rows` numbers may need.
-fn growth(cell: &[Inline], rows: usize) -> usize {
-    // In either notation.
-    let signs = Signs::Either(Some(','));
-    let is_number = matches!(cells::read(&Runs::read(cell).text(), signs), Typed::Number { .. });
-    let digits = rows.checked_ilog10().map_or(0, |digits| digits as usize + 1);
-    if is_number { digits + digits.div_ceil(3) } else { 0 }
-}
-
-/// The last column and the total width of the columns that a line of text needs.
-fn span(widths: &[usize]) -> (u16, usize) {
-    let mut width = 0;
-    let mut column = 0;
-    loop {
-        width += widths.get(column).copied().unwrap_or(NARROWEST);
-        if width >= LINE_WIDTH || column >= 30 {
-            return (column.max(1) as u16, width);
-        }
-        column += 1;
-    }
 }

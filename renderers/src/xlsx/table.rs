@@ -317,15 +317,20 @@ impl Pages<'_> {
 }
 
 /// The alignment of the columns. Headers are aligned with their numbers, and text after
-/// right-aligned numbers gets an indent.
+/// right-aligned numbers gets an indent. Truth values are centred, as Excel does with them.
 fn columns(table: &Table, read: &Read) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
+    let spans = table.spans();
     for at in 0..table.header.len() {
-        let chosen = table.align.get(at).copied().filter(|align| *align != Align::Start);
-        let body = read.iter().skip(table.header_rows() - 1);
-        let cells = body.filter_map(|line| line.get(at));
+        let body = read.iter().enumerate().skip(table.header_rows() - 1);
+        // Cells over several columns say nothing about one of them.
+        let body = body.filter(|(row, _)| spans.at(row + 1, at).columns() == 1);
+        let cells = body.filter_map(|(_, line)| line.get(at));
         let mut cells = cells.filter(|(runs, _)| !runs.pieces.is_empty()).peekable();
         let has_cells = cells.peek().is_some();
+        let is_logical = has_cells && cells.clone().all(|(_, meaning)| is_bool(meaning.as_ref()));
+        let chosen = table.align.get(at).copied().filter(|align| *align != Align::Start);
+        let chosen = chosen.or(is_logical.then_some(Align::Center));
         let counts = has_cells && cells.all(|(_, meaning)| meaning.as_ref().is_some_and(is_number));
         let align = chosen.unwrap_or(if counts { Align::End } else { Align::Start });
         let is_apart = align == Align::Start && columns.last().is_some_and(|column| column.ends());
@@ -336,6 +341,10 @@ fn columns(table: &Table, read: &Read) -> Vec<Column> {
 
 fn is_number(meaning: &Meaning) -> bool {
     !matches!(meaning, Meaning::Typed(Typed::Text | Typed::Bool(_)))
+}
+
+fn is_bool(meaning: Option<&Meaning>) -> bool {
+    matches!(meaning, Some(Meaning::Typed(Typed::Bool(_))))
 }
 
 /// The number of lines of a cell in the widest column.

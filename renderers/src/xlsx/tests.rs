@@ -189,6 +189,15 @@ fn the_numbers_of_rows_are_no_sum_and_sums_have_room() {
 }
 
 #[test]
+fn columns_are_as_wide_as_the_values_of_their_formulas() {
+    let rows = "| Price | Count | Sum |\n|--:|--:|--:|\n| $12,400.00 | 467,400 | =A2*B2 |\n";
+    let sheet = sheet(&rendered(rows), 1);
+    let at = sheet.find("<col min=\"3\"").unwrap();
+    let width: f64 = sheet[at..].split('"').nth(5).unwrap().parse().unwrap();
+    assert!(width > "$5,795,760,000.00".len() as f64, "{width}");
+}
+
+#[test]
 fn sheets_run_as_their_tables_or_their_language_do() {
     for (source, rtl) in [
         ("| الاسم | 1 |\n|---|---|\n| x | y |", true),
