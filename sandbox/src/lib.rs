@@ -16,7 +16,7 @@
 //!
 //! 1. [`Sandbox::confined_command`] is a command of bubblewrap: new namespaces of all kinds, an
 //!    unprivileged user without capabilities, an environment of a few variables, and a root with
-//!    only the files of the [`Profile`](profile::Profile).
+//!    only the files of the [`Profile`].
 //! 2. bubblewrap executes this binary again, as `confine --job <JSON>`. The binary has to pass the
 //!    JSON to [`confine::run`] before it starts a thread. The process closes inherited files, and
 //!    sets resource limits, Landlock rules and a seccomp filter, which neither it nor its children
