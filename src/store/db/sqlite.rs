@@ -4,7 +4,9 @@
 
 use anyhow::{Context as _, Result, anyhow};
 use futures::{FutureExt as _, future::BoxFuture};
-use rusqlite::{CachedStatement, Connection, OpenFlags, Row, Rows, ToSql, types::FromSql};
+use rusqlite::{
+    CachedStatement, Connection, OpenFlags, Row, Rows, ToSql, config::DbConfig, types::FromSql,
+};
 use sqlx::{
     Connection as _, SqlSafeStr, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
@@ -79,6 +81,9 @@ pub(super) fn connect(file: &Path) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(file, flags)?;
     conn.busy_timeout(BUSY_FOR)?;
     conn.set_prepared_statement_cache_capacity(PREPARED);
+    // Otherwise every new value of a parameter that is compared with the condition of a partial
+    // index makes SQLite prepare the statement again.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL",
     )?;
@@ -206,6 +211,7 @@ fn bind(statement: &mut CachedStatement<'_>, values: &[&dyn ToSql]) -> rusqlite:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rusqlite::StatementStatus;
 
     fn scratch() -> Connection {
         let conn = Connection::open_in_memory().unwrap();
@@ -246,6 +252,23 @@ mod tests {
         assert_eq!(count, 0);
         let missing = fetch_one::<(i64,)>(&conn, "SELECT id FROM rows", &[]).unwrap_err();
         assert_eq!(missing, rusqlite::Error::QueryReturnedNoRows);
+    }
+
+    #[test]
+    fn a_statement_is_prepared_once_for_all_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rows.db");
+        let tables = "CREATE TABLE rows (id INTEGER PRIMARY KEY, state TEXT) STRICT;
+            CREATE INDEX due ON rows (id) WHERE state = 'due';";
+        Connection::open(&file).unwrap().execute_batch(tables).unwrap();
+        let conn = connect(&file).unwrap();
+        let select = "SELECT id FROM rows WHERE state = $1";
+        for state in ["due", "sent", "due"] {
+            let rows: Vec<(i64,)> = fetch_all(&conn, select, &[&state]).unwrap();
+            assert_eq!(rows, []);
+        }
+        let statement = conn.prepare_cached(select).unwrap();
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
     }
 
     /// Nothing would ever wake a future on the threads of SQLite.
