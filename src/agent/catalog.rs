@@ -1,22 +1,23 @@
 //! The tools and skills of an agent, as data.
 
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::Validator;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 pub use super::spec::{
     ApprovalMode, CallTerms, Confinement, Domain, EffectClass, ModuleDigest, Rate, Subject, Tier,
-    ToolSource, ToolSpec, Variable,
+    ToolSchema, ToolSource, ToolSpec, Variable,
 };
 use super::{
+    argument_check,
     disclosure::{self, Disclosure},
     naming,
     search::Index,
-    tool_family,
+    tool_family, tool_listing,
 };
 use crate::texts;
 
@@ -30,6 +31,8 @@ pub struct Catalog {
     pub(super) coworkers: Vec<Coworker>,
     /// Built when it is needed first, because only a search needs it.
     index: OnceLock<Index>,
+    /// What prompts say about each tool, by name, built for the first prompt.
+    schemas: OnceLock<BTreeMap<String, Arc<ToolSchema>>>,
     enable_tool: ToolSpec,
     find_tool: ToolSpec,
     load_skill: ToolSpec,
@@ -99,6 +102,7 @@ impl Catalog {
             skills,
             coworkers: Vec::new(),
             index: OnceLock::new(),
+            schemas: OnceLock::new(),
             enable_tool: disclosure::enable_tool(),
             find_tool: disclosure::find_tool(),
             load_skill: disclosure::load_skill(),
@@ -126,7 +130,7 @@ impl Catalog {
                 })?;
             self.tools.push(Listed { spec, arguments });
         }
-        self.index = OnceLock::new();
+        self.forget_derived();
         Ok(())
     }
 
@@ -137,9 +141,15 @@ impl Catalog {
                 listed.spec.tier = Tier::Core;
             }
         }
-        self.index = OnceLock::new();
+        self.forget_derived();
         self.mode = mode;
         self
+    }
+
+    /// What is computed from the tools has to be computed again.
+    fn forget_derived(&mut self) {
+        self.index = OnceLock::new();
+        self.schemas = OnceLock::new();
     }
 
     /// Sets whether skills are loaded by tool.
@@ -211,6 +221,25 @@ impl Catalog {
         specs
     }
 
+    /// The same as models see them. Prompts share them, because many may be in flight.
+    pub fn schemas(&self, enabled: &[String]) -> Vec<Arc<ToolSchema>> {
+        let all = self.schemas.get_or_init(|| {
+            let tools = self.tools.iter().map(|listed| &listed.spec);
+            let every = tools.chain([&self.enable_tool, &self.find_tool, &self.load_skill]);
+            every.map(|spec| (spec.name.clone(), Arc::new(self.schema(spec)))).collect()
+        });
+        self.disclosed(enabled).iter().filter_map(|spec| all.get(&spec.name).cloned()).collect()
+    }
+
+    fn schema(&self, spec: &ToolSpec) -> ToolSchema {
+        let mut schema = ToolSchema::of(spec);
+        if spec.name == disclosure::ENABLE_TOOL {
+            schema.parameters["properties"]["names"]["description"] =
+                tool_listing::directory(self).into();
+        }
+        schema
+    }
+
     /// The tools whose schemas are not in every prompt.
     pub fn extensions(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Extension)
@@ -237,7 +266,7 @@ impl Catalog {
         let Some(listed) = self.tools.iter().find(|t| t.spec.name == spec.name) else {
             return Ok(());
         };
-        fits(&listed.arguments, arguments)
+        argument_check::fits(&listed.arguments, arguments)
     }
 
     /// The names that an `enable_tool` call requests. Fails unless all of them can be enabled.
@@ -341,42 +370,5 @@ fn lines_from(content: &str, from: usize) -> (String, Option<usize>) {
 impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.tools.iter().map(|t| &t.spec.name)).finish()
-    }
-}
-
-/// Validates arguments against a schema. The error says what is wrong and where, for example
-/// `/rows/0: Missing 'name' parameter`.
-pub fn fits(schema: &Validator, arguments: &Value) -> Result<(), String> {
-    if holds_nul(arguments) {
-        return Err("The arguments contain a NUL character (U+0000)".into());
-    }
-    let faults: Vec<_> = schema.iter_errors(arguments).take(5).map(|e| fault(&e)).collect();
-    if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
-}
-
-/// Whether any text contains a NUL character. An approver would not see it, and not all databases
-/// can store it.
-fn holds_nul(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains('\0'),
-        Value::Array(items) => items.iter().any(holds_nul),
-        Value::Object(fields) => {
-            fields.iter().any(|(name, value)| name.contains('\0') || holds_nul(value))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-fn fault(error: &ValidationError<'_>) -> String {
-    let what = match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            format!("Missing '{}' parameter", property.as_str().unwrap_or_default())
-        }
-        // Truncated, because the message may quote the arguments.
-        _ => error.to_string().chars().take(300).collect(),
-    };
-    match error.instance_path().as_str() {
-        "" => what,
-        path => format!("{path}: {what}"),
     }
 }

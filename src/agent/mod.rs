@@ -15,6 +15,7 @@
 //! - [`grants`]: which calls a grant covers
 //! - [`delegation`]: delegating work to sub-agents
 //! - [`spec`]: the properties of a tool; [`catalog`]: tools and skills
+//! - [`argument_check`]: whether arguments match the schema of their tool
 //! - [`disclosure`], [`tool_listing`], [`tool_family`], [`search`]: how the model learns about them
 //! - [`naming`]: tool names
 //! - [`prompt`]: the prompt
@@ -26,6 +27,7 @@
 
 pub mod advice;
 pub mod approvers;
+pub mod argument_check;
 pub mod canonical_json;
 pub mod catalog;
 pub mod compact;

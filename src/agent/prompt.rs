@@ -1,7 +1,6 @@
 //! Builds the prompt. Each prompt begins with the bytes of the previous one, so that providers can
 //! cache it.
 
-use serde_json::Value;
 use std::{
     fmt::{self, Write as _},
     sync::Arc,
@@ -9,10 +8,8 @@ use std::{
 
 use super::{
     Agent,
-    catalog::{Catalog, MAIN_FILE, ToolSpec},
+    catalog::{MAIN_FILE, ToolSchema},
     compact,
-    disclosure::ENABLE_TOOL,
-    tool_listing,
 };
 use crate::journal::{
     event::{Attachment, Call, PromptRequest, Seq},
@@ -24,17 +21,9 @@ use crate::journal::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
     pub system: String,
-    pub tools: Vec<ToolSchema>,
+    pub tools: Vec<Arc<ToolSchema>>,
     pub messages: Vec<Message>,
     pub max_output_tokens: u32,
-}
-
-/// A tool as the model sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolSchema {
-    pub name: String,
-    pub description: String,
-    pub parameters: Value,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -125,7 +114,7 @@ pub fn build(session: &Session, agent: &Agent, group: bool) -> Prompt {
     let dialogue = session.items.iter().flat_map(|item| messages(item, group));
     Prompt {
         system: system(session, agent),
-        tools: tools(&agent.catalog, &session.enabled),
+        tools: agent.catalog.schemas(&session.enabled),
         messages: pinned.chain(newest_pictures(dialogue.collect())).collect(),
         max_output_tokens: agent.budget.output_tokens,
     }
@@ -155,24 +144,6 @@ pub fn summarise(session: &Session, agent: &Agent, upto: Seq) -> Prompt {
         messages,
         max_output_tokens: agent.budget.output_tokens,
     }
-}
-
-fn tools(catalog: &Catalog, enabled: &[String]) -> Vec<ToolSchema> {
-    let mut schemas: Vec<_> = catalog.disclosed(enabled).into_iter().map(schema).collect();
-    if let Some(enable) = schemas.iter_mut().find(|schema| schema.name == ENABLE_TOOL) {
-        enable.parameters["properties"]["names"]["description"] =
-            tool_listing::directory(catalog).into();
-    }
-    schemas
-}
-
-/// That unknown arguments are refused is left out: a call is checked in any case.
-fn schema(spec: &ToolSpec) -> ToolSchema {
-    let mut parameters = spec.parameters.clone();
-    if let Some(fields) = parameters.as_object_mut() {
-        fields.remove("additionalProperties");
-    }
-    ToolSchema { name: spec.name.clone(), description: spec.description.clone(), parameters }
 }
 
 /// The agent's system prompt, general instructions and skills. Contains nothing that changes within
@@ -341,7 +312,10 @@ fn breaks_line(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{Budget, Policy};
+    use crate::agent::{
+        Budget, Policy,
+        catalog::{Catalog, ToolSpec},
+    };
 
     fn picture(number: usize) -> Message {
         let name = format!("{number}]\n.jpg");
@@ -385,6 +359,16 @@ mod tests {
         };
         assert_eq!(pins(&["12345", "1234", "123456"]), 2);
         assert_eq!(pins(&["12345678901"]), 0);
+    }
+
+    /// A thousand requests in flight hold the schemas once.
+    #[test]
+    fn prompts_share_the_schemas_of_tools() {
+        let spec = ToolSpec::read_only("look", "Looks.", serde_json::json!({ "type": "object" }));
+        let catalog = Catalog::new(vec![spec], vec![]).unwrap();
+        let (one, other) = (catalog.schemas(&[]), catalog.schemas(&[]));
+        assert_eq!(one.len(), 1);
+        assert!(Arc::ptr_eq(&one[0], &other[0]));
     }
 
     /// Neither a name nor a text can begin a line that looks like a message of another person.

@@ -47,6 +47,25 @@ pub struct ToolSpec {
     pub unavailable: Option<String>,
 }
 
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSchema {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+}
+
+impl ToolSchema {
+    /// That unknown arguments are refused is left out: a call is checked in any case.
+    pub fn of(spec: &ToolSpec) -> Self {
+        let mut parameters = spec.parameters.clone();
+        if let Some(fields) = parameters.as_object_mut() {
+            fields.remove("additionalProperties");
+        }
+        Self { name: spec.name.clone(), description: spec.description.clone(), parameters }
+    }
+}
+
 /// An environment variable that a tool reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {

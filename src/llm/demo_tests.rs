@@ -1,8 +1,8 @@
 //! Dialogues with the demo model, with prompts as the worker builds them.
 
 use super::*;
-use crate::agent::prompt::ToolSchema;
-use std::sync::Mutex;
+use crate::agent::catalog::ToolSchema;
+use std::sync::{Arc, Mutex};
 
 const CORE: [&str; 7] = [
     "read_file",
@@ -21,7 +21,8 @@ impl Talk {
         let mut tools: Vec<_> = CORE.iter().map(|name| schema(name)).collect();
         let directory = "Of these tools:\n- render_pdf_from_file\n- render_pdf: PDF\n- render_xlsx";
         let names = json!({ "names": { "description": directory } });
-        tools.last_mut().expect("there are some").parameters["properties"] = names;
+        let last = tools.last_mut().expect("there are some");
+        Arc::make_mut(last).parameters["properties"] = names;
         Self(Prompt { system: String::new(), tools, messages: vec![], max_output_tokens: 100 })
     }
 
@@ -60,12 +61,12 @@ impl Talk {
     }
 }
 
-fn schema(name: &str) -> ToolSchema {
-    ToolSchema {
+fn schema(name: &str) -> Arc<ToolSchema> {
+    Arc::new(ToolSchema {
         name: name.to_owned(),
         description: String::new(),
         parameters: json!({ "type": "object" }),
-    }
+    })
 }
 
 fn made(reply: &Reply) -> (&str, &Value) {

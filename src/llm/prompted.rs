@@ -1,7 +1,10 @@
 //! Tool calls as text, `<tool_call>{…}</tool_call>`, for models without native tool calls.
 
 use serde_json::{Value, json};
-use std::{fmt::Write as _, sync::Mutex};
+use std::{
+    fmt::Write as _,
+    sync::{Arc, Mutex},
+};
 
 use super::{
     Model, ModelError, OnText, Reply,
@@ -9,7 +12,10 @@ use super::{
     tool_call_scan::{Scan, bare},
 };
 use crate::{
-    agent::prompt::{Message, Prompt, ToolSchema},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Message, Prompt},
+    },
     journal::event::Call,
 };
 
@@ -70,7 +76,7 @@ pub fn in_words(prompt: &Prompt) -> Prompt {
     }
 }
 
-fn instructions(tools: &[ToolSchema]) -> String {
+fn instructions(tools: &[Arc<ToolSchema>]) -> String {
     let mut text = String::from("## Available Tools\n\n");
     for tool in tools {
         let (name, description) = (&tool.name, tool.description.trim());
@@ -96,7 +102,7 @@ list. When you need no tool, answer in plain text.";
 const REMINDED_EVERY: usize = 3;
 
 /// Converts tool results to user messages. Consecutive results become one message.
-fn messages(messages: &[Message], tools: &[ToolSchema]) -> Vec<Message> {
+fn messages(messages: &[Message], tools: &[Arc<ToolSchema>]) -> Vec<Message> {
     let mut all = Vec::new();
     let mut results = String::new();
     let mut count = 0;
@@ -122,7 +128,7 @@ fn messages(messages: &[Message], tools: &[ToolSchema]) -> Vec<Message> {
 }
 
 /// Depends on the tools only, so that each prompt remains a prefix of the next one.
-fn reminder(tools: &[ToolSchema]) -> String {
+fn reminder(tools: &[Arc<ToolSchema>]) -> String {
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     format!(
         "Remember to use the correct tool format: \
@@ -171,7 +177,8 @@ mod tests {
     }
 
     fn prompt(messages: Vec<Message>) -> Prompt {
-        Prompt { system: "Be brief.".into(), tools: vec![tool()], messages, max_output_tokens: 9 }
+        let tools = vec![Arc::new(tool())];
+        Prompt { system: "Be brief.".into(), tools, messages, max_output_tokens: 9 }
     }
 
     /// Proves CV-16.

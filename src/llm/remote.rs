@@ -122,8 +122,11 @@ impl Vendor {
     /// Returns the response once its headers have arrived and its status is a success.
     async fn send(&self, prompt: &Prompt) -> Result<Response, ModelError> {
         let config = &self.config;
-        let request = request::build(prompt, config)?;
-        let sent = self.http.post(&request.url).headers(request.headers).json(&request.body).send();
+        let sent = {
+            // Only its bytes are kept while the provider works.
+            let request = request::build(prompt, config)?;
+            self.http.post(&request.url).headers(request.headers).json(&request.body).send()
+        };
         let response = tokio::time::timeout(config.timeouts.headers, sent)
             .await
             .map_err(|_| error_class::no_headers(config))?

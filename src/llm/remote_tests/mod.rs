@@ -6,13 +6,19 @@ mod troubles;
 
 use super::*;
 use crate::{
-    agent::prompt::{Message, Picture, ToolSchema},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Message, Picture},
+    },
     journal::{event::Call, ids::CallId},
     llm::vendor::{Provider, Timeouts},
 };
 use fakes::llm::{self, FakeLlm, Fault};
 use serde_json::{Value, json};
-use std::{sync::Mutex, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 const BOTH: [Provider; 2] = [Provider::OpenAi, Provider::Anthropic];
 const ALL: [Provider; 4] =
@@ -45,10 +51,12 @@ fn model(llm: &FakeLlm, provider: Provider) -> RemoteModel {
 }
 
 fn prompt(messages: Vec<Message>) -> Prompt {
-    let schema = |name: &str| ToolSchema {
-        name: name.into(),
-        description: "Does it.".into(),
-        parameters: json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
+    let schema = |name: &str| {
+        Arc::new(ToolSchema {
+            name: name.into(),
+            description: "Does it.".into(),
+            parameters: json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
+        })
     };
     Prompt {
         system: "Be brief.".into(),
@@ -128,7 +136,8 @@ async fn a_long_description_is_cut_where_it_would_be_refused() {
         let llm = FakeLlm::start().await;
         llm.will(llm::text("Hello."));
         let mut asked = hello();
-        asked.tools[0].description = format!("{}the end", "words and ".repeat(120));
+        Arc::make_mut(&mut asked.tools[0]).description =
+            format!("{}the end", "words and ".repeat(120));
         ask(&model(&llm, provider), &asked).await.0.expect("an answer");
         assert_eq!(llm.problems(), Vec::<String>::new());
         let sent = llm.requests()[0].body.to_string();

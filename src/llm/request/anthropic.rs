@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 
 use super::{Exchange, arguments, dialogue, temperature, tool_name};
 use crate::{
-    agent::prompt::{Picture, Prompt, ToolSchema},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Picture, Prompt},
+    },
     journal::event::Call,
     llm::{
         model_call_id::ModelCallId,
@@ -18,7 +21,7 @@ pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
     if !prompt.system.is_empty() {
         body["system"] = json!([cached(json!({ "type": "text", "text": prompt.system }))]);
     }
-    let mut tools: Vec<Value> = prompt.tools.iter().map(tool).collect();
+    let mut tools: Vec<Value> = prompt.tools.iter().map(|schema| tool(schema)).collect();
     if let Some(last) = tools.pop() {
         tools.push(cached(last));
         body["tools"] = tools.into();

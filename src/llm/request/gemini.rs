@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use super::{Exchange, arguments, dialogue, temperature, tool_name};
 use crate::{
-    agent::prompt::{Picture, Prompt, ToolSchema},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Picture, Prompt},
+    },
     journal::event::Call,
     llm::{
         model_call_id::ModelCallId,
@@ -22,7 +25,7 @@ pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
         body["systemInstruction"] = json!({ "parts": [{ "text": prompt.system }] });
     }
     if !prompt.tools.is_empty() {
-        let declared: Vec<Value> = prompt.tools.iter().map(tool).collect();
+        let declared: Vec<Value> = prompt.tools.iter().map(|schema| tool(schema)).collect();
         body["tools"] = json!([{ "functionDeclarations": declared }]);
     }
     let is_third = config.model.contains("gemini-3");

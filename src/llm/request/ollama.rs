@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use super::{Exchange, arguments, messages, temperature, tool_name};
 use crate::{
-    agent::prompt::{Picture, Prompt, ToolSchema},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Picture, Prompt},
+    },
     journal::event::Call,
     llm::vendor::ModelConfig,
 };
@@ -17,7 +20,7 @@ pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
     options["num_predict"] = config.output_limit(prompt).into();
     let mut body = json!({ "model": config.model, "stream": true, "options": options });
     if !prompt.tools.is_empty() {
-        body["tools"] = prompt.tools.iter().map(tool).collect();
+        body["tools"] = prompt.tools.iter().map(|schema| tool(schema)).collect();
     }
     body["messages"] = messages(prompt, message);
     body
@@ -25,8 +28,10 @@ pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
 
 fn tool(schema: &ToolSchema) -> Value {
     let ToolSchema { name, description, parameters } = schema;
-    let function = json!({ "name": name, "description": description, "parameters": parameters });
-    json!({ "type": "function", "function": function })
+    json!({
+        "type": "function",
+        "function": { "name": name, "description": description, "parameters": parameters },
+    })
 }
 
 fn message(exchange: &Exchange<'_>) -> Vec<Value> {

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use super::{Exchange, arguments, messages, temperature, tool_name};
 use crate::{
-    agent::prompt::{Picture, Prompt, ToolSchema},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Picture, Prompt},
+    },
     journal::event::Call,
     llm::{
         model_call_id::ModelCallId,
@@ -21,7 +24,7 @@ const NEWER_MODELS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
 pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
     let mut body = json!({ "model": config.model, "stream": true });
     if !prompt.tools.is_empty() {
-        body["tools"] = prompt.tools.iter().map(tool).collect();
+        body["tools"] = prompt.tools.iter().map(|schema| tool(schema)).collect();
     }
     body["messages"] = messages(prompt, message);
     body["stream_options"] = json!({ "include_usage": true });
@@ -37,8 +40,10 @@ pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
 fn tool(schema: &ToolSchema) -> Value {
     let description = cut(&schema.description, DESCRIPTION_CHARS);
     let (name, parameters) = (&schema.name, &schema.parameters);
-    let function = json!({ "name": name, "description": description, "parameters": parameters });
-    json!({ "type": "function", "function": function })
+    json!({
+        "type": "function",
+        "function": { "name": name, "description": description, "parameters": parameters },
+    })
 }
 
 /// Truncates at the end of a word.

@@ -1,13 +1,17 @@
 //! What the model that writes software is told.
 
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 use super::{
     draft::{FILE_BYTES, MOST_FILES, WRITE_FILES},
     requirement::{BuildRequirement, ProgrammingLanguage, SoftwareType},
 };
 use crate::{
-    agent::prompt::{Message, Prompt, ToolSchema},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Message, Prompt},
+    },
     llm::Reply,
 };
 
@@ -18,7 +22,7 @@ pub(super) fn first_prompt(requirement: &BuildRequirement, version: &str) -> Pro
         vec![Message::User { text: format!("Write the software of this requirement:\n{asked}") }];
     Prompt {
         system: system(requirement, version),
-        tools: vec![write_files()],
+        tools: vec![Arc::new(write_files())],
         messages,
         max_output_tokens: 0,
     }

@@ -9,7 +9,8 @@ use thiserror::Error;
 use super::{arguments, one_line::cut, toolbox::QUOTED_CHARS};
 use crate::{
     agent::{
-        catalog::{self, Subject, ToolSpec},
+        argument_check,
+        catalog::{Subject, ToolSpec},
         paths::normalise,
     },
     tools::{Context, Tool, ToolError},
@@ -61,7 +62,7 @@ impl RegisteredTool {
     }
 
     pub fn validate(&self, arguments: &Value) -> Result<(), ToolError> {
-        catalog::fits(&self.schema, arguments).map_err(ToolError::InvalidParameters)
+        argument_check::fits(&self.schema, arguments).map_err(ToolError::InvalidParameters)
     }
 }
 

@@ -8,7 +8,7 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 
 use crate::{
-    agent::catalog,
+    agent::argument_check,
     journal::ids::CallId,
     texts::{AutoDecline, ElicitationText, ElicitationTexts},
     tools::contract::elicit::{ElicitationAnswer, ElicitationPrompt, Elicitor},
@@ -304,7 +304,7 @@ impl<'s> Field<'s> {
         };
         let options = jsonschema::options().offline().should_validate_formats(true);
         match options.build(self.schema) {
-            Ok(schema) => catalog::fits(&schema, &value).map(|()| value),
+            Ok(schema) => argument_check::fits(&schema, &value).map(|()| value),
             Err(_) => Ok(value),
         }
     }

@@ -23,12 +23,12 @@ mod tools;
 use countersign::{
     agent::{
         Agent,
-        catalog::{Catalog, Tier, ToolSpec},
+        catalog::{Catalog, Tier, ToolSchema, ToolSpec},
         disclosure::Disclosure,
         limits::Budget,
         next::{Effect, next},
         policy::{GuardContext, Policy},
-        prompt::{self, Message, Prompt, ToolSchema},
+        prompt::{self, Message, Prompt},
         tool_listing,
     },
     journal::{
