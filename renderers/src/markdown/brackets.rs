@@ -11,40 +11,47 @@ use comrak::{Arena, Options};
 
 /// The maximum length of a formula, in bytes.
 const FORMULA_BYTES: usize = 4 * 1024;
+/// How many bytes of indentation and list marks before a formula are looked at.
+const MARGIN_BYTES: usize = 200;
 
-/// The source with its formulas between dollar signs.
+/// The source with its formulas between dollar signs. The time is proportional to its length.
 pub fn to_dollars(source: &str) -> Cow<'_, str> {
     if !source.contains("\\(") && !source.contains("\\[") {
         return Cow::Borrowed(source);
     }
     let code = code_lines(source);
     let mut changed = String::with_capacity(source.len());
-    let (mut at, mut line, mut absent) = (0, 1, Absent::default());
-    while at < source.len() {
-        let rest = &source[at..];
-        let is_line_start = at == 0 || source.as_bytes()[at - 1] == b'\n';
-        let end = if is_line_start && code.contains(&line) {
-            rest.find('\n').map_or(rest.len(), |end| end + 1)
-        } else if let Some((length, formula)) = formula(source, at) {
+    let mut reader =
+        Reader { source, at: 0, line_start: 0, paragraph_end: 0, absent: HashSet::new() };
+    let mut line = 1;
+    while reader.at < source.len() {
+        let rest = reader.rest();
+        let length = if reader.at == reader.line_start && code.contains(&line) {
+            let length = rest.find('\n').map_or(rest.len(), |end| end + 1);
+            changed.push_str(&rest[..length]);
+            length
+        } else if let Some((length, formula)) = reader.formula() {
             changed.push_str(&formula);
-            line += rest[..length].matches('\n').count();
-            at += length;
-            continue;
+            length
         } else {
-            step(source, at, &mut absent)
+            let length = reader.unchanged();
+            changed.push_str(&rest[..length]);
+            length
         };
-        line += rest[..end].matches('\n').count();
-        changed.push_str(&rest[..end]);
-        at += end;
+        line += reader.advance(length);
     }
     Cow::Owned(changed)
 }
 
-/// Closing marks that do not occur in the rest of the text.
-#[derive(Default)]
-struct Absent {
-    /// Lengths of runs of backticks.
-    ticks: HashSet<usize>,
+struct Reader<'s> {
+    source: &'s str,
+    at: usize,
+    /// Where the line begins.
+    line_start: usize,
+    /// Where the paragraph ends, if that is behind `at`.
+    paragraph_end: usize,
+    /// Lengths of runs of backticks that do not occur in the rest of the text.
+    absent: HashSet<usize>,
 }
 
 /// The lines of code blocks and HTML blocks.
@@ -61,77 +68,96 @@ fn code_lines(source: &str) -> HashSet<usize> {
     lines
 }
 
-/// The length of the text that is copied unchanged: an escape, a code span, or up to the next of
-/// them.
-fn step(source: &str, at: usize, absent: &mut Absent) -> usize {
-    let rest = &source[at..];
-    let first = rest.chars().next().map_or(1, char::len_utf8);
-    match rest.as_bytes()[0] {
-        b'\\' => first + rest[first..].chars().next().map_or(0, char::len_utf8),
-        b'`' => span(rest, absent),
-        b'\n' => 1,
-        _ => rest.find(['\\', '`', '\n']).unwrap_or(rest.len()),
+impl<'s> Reader<'s> {
+    fn rest(&self) -> &'s str {
+        &self.source[self.at..]
     }
-}
 
-/// The length of a code span, or of its opening marks if it has no end in its paragraph.
-fn span(rest: &str, absent: &mut Absent) -> usize {
-    let marks = rest.bytes().take_while(|byte| *byte == b'`').count();
-    if absent.ticks.contains(&marks) {
-        return marks;
-    }
-    let end = rest[marks..].find("\n\n").map_or(rest.len(), |end| marks + end);
-    let mut at = marks;
-    while let Some(from) = rest[at..end].find('`') {
-        at += from;
-        let run = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
-        at += run;
-        if run == marks {
-            return at;
+    /// Returns the number of line breaks that were passed.
+    fn advance(&mut self, length: usize) -> usize {
+        let passed = &self.rest()[..length];
+        if let Some(last) = passed.rfind('\n') {
+            self.line_start = self.at + last + 1;
         }
-        if at >= end {
-            break;
+        self.at += length;
+        passed.matches('\n').count()
+    }
+
+    /// The length of the text that is copied unchanged: an escape, a code span, or up to the next
+    /// of them.
+    fn unchanged(&mut self) -> usize {
+        let rest = self.rest();
+        let first = rest.chars().next().map_or(1, char::len_utf8);
+        match rest.as_bytes()[0] {
+            b'\\' => first + rest[first..].chars().next().map_or(0, char::len_utf8),
+            b'`' => self.span(),
+            b'\n' => 1,
+            _ => rest.find(['\\', '`', '\n']).unwrap_or(rest.len()),
         }
     }
-    if end == rest.len() {
-        absent.ticks.insert(marks);
-    }
-    marks
-}
 
-/// The length of the formula in brackets at `at`, and its new text.
-fn formula(source: &str, at: usize) -> Option<(usize, String)> {
-    let rest = &source[at..];
-    let (close, sign, is_display) = match rest.get(..2)? {
-        "\\(" => (')', "$", false),
-        "\\[" => (']', "$$", true),
-        _ => return None,
-    };
-    let end = closing(rest, close)?;
-    let inside = &rest[2..end];
-    let length = end + 2;
-    let begin = source[..at].rfind('\n').map_or(0, |at| at + 1);
-    let before = &source[begin..at];
-    let is_alone = before.chars().all(|c| c.is_whitespace() || "->*+.0123456789".contains(c))
-        && rest[length..].lines().next().is_none_or(|after| after.trim().is_empty());
-    let is_quoted = before.trim_start().starts_with('>');
-    let joined: Vec<&str> = inside
-        .lines()
-        .map(|line| if is_quoted { line.trim_start_matches(['>', ' ']) } else { line }.trim())
-        .filter(|line| !line.is_empty())
-        .collect();
-    let joined = joined.join(" ");
-    let fits = if is_display {
-        has_signs(&joined) || is_alone && has_short_words(&joined)
-    } else {
-        has_signs(&joined) || has_short_words(&joined)
-    };
-    // The closing dollar sign of a formula in a line is not followed by a digit.
-    let is_followed = !is_display && rest[length..].starts_with(|c: char| c.is_ascii_digit());
-    if joined.is_empty() || joined.contains('$') || is_followed || !fits {
-        return None;
+    /// The length of a code span, or of its opening marks if it has no end in its paragraph.
+    fn span(&mut self) -> usize {
+        let rest = self.rest();
+        let marks = rest.bytes().take_while(|byte| *byte == b'`').count();
+        if self.absent.contains(&marks) {
+            return marks;
+        }
+        if self.paragraph_end <= self.at + marks {
+            let end = rest[marks..].find("\n\n").map_or(rest.len(), |end| marks + end);
+            self.paragraph_end = self.at + end;
+        }
+        let paragraph = &self.source[self.at..self.paragraph_end];
+        let mut at = marks;
+        while let Some(from) = paragraph[at..].find('`') {
+            at += from;
+            let run = paragraph[at..].bytes().take_while(|byte| *byte == b'`').count();
+            at += run;
+            if run == marks {
+                return at;
+            }
+        }
+        if self.paragraph_end == self.source.len() {
+            self.absent.insert(marks);
+        }
+        marks
     }
-    Some((length, format!("{sign}{joined}{sign}")))
+
+    /// The length of the formula in brackets that begins here, and its new text.
+    fn formula(&self) -> Option<(usize, String)> {
+        let rest = self.rest();
+        let (close, sign, is_display) = match rest.get(..2)? {
+            "\\(" => (')', "$", false),
+            "\\[" => (']', "$$", true),
+            _ => return None,
+        };
+        let end = closing(rest, close)?;
+        let inside = &rest[2..end];
+        let length = end + 2;
+        let before = &self.source[self.line_start..self.at];
+        let is_alone = before.len() <= MARGIN_BYTES
+            && before.chars().all(|c| c.is_whitespace() || "->*+.0123456789".contains(c))
+            && rest[length..].lines().next().is_none_or(|after| after.trim().is_empty());
+        let mut margin = before.bytes().take(MARGIN_BYTES);
+        let is_quoted = margin.find(|byte| !byte.is_ascii_whitespace()) == Some(b'>');
+        let joined: Vec<&str> = inside
+            .lines()
+            .map(|line| if is_quoted { line.trim_start_matches(['>', ' ']) } else { line }.trim())
+            .filter(|line| !line.is_empty())
+            .collect();
+        let joined = joined.join(" ");
+        let fits = if is_display {
+            has_signs(&joined) || is_alone && has_short_words(&joined)
+        } else {
+            has_signs(&joined) || has_short_words(&joined)
+        };
+        // The closing dollar sign of a formula in a line is not followed by a digit.
+        let is_followed = !is_display && rest[length..].starts_with(|c: char| c.is_ascii_digit());
+        if joined.is_empty() || joined.contains('$') || is_followed || !fits {
+            return None;
+        }
+        Some((length, format!("{sign}{joined}{sign}")))
+    }
 }
 
 /// The position of the closing bracket in the same paragraph.
@@ -146,6 +172,7 @@ fn closing(rest: &str, close: char) -> Option<usize> {
             '\\' => match chars.next() {
                 Some((_, next)) if next == close => return Some(at),
                 Some((_, '(' | '[')) if close == ')' => return None,
+                Some((_, '[')) => return None,
                 _ => {}
             },
             _ => {}
@@ -204,7 +231,11 @@ mod tests {
 
     #[test]
     fn many_open_brackets_end() {
-        let many = "\\( x^2 ` ".repeat(100_000);
-        assert_eq!(to_dollars(&many).len(), many.len());
+        for opened in ["\\( x^2 ` ", "\\[ x^2 `` ` ", "\\( x ` \n"] {
+            let many = opened.repeat(100_000);
+            assert_eq!(to_dollars(&many).len(), many.len());
+        }
+        let many = format!("{}{}", ".".repeat(200_000), r"\(x\) ".repeat(100_000));
+        assert_eq!(to_dollars(&many).len(), 200_000 + "$x$ ".len() * 100_000);
     }
 }
