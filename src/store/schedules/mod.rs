@@ -116,13 +116,14 @@ impl Schedule {
         matches!(self.state, State::Waiting | State::Paused)
     }
 
-    /// The state and due time after the action. Occurrences that were missed in the meantime are
+    /// The state and due time after the action. Occurrences that were missed during a pause are
     /// skipped.
     pub fn moved(&self, to: ScheduleChange, now: DateTime<Utc>) -> (State, DateTime<Utc>) {
-        let overdue = || self.rule.next(self.due_at, now).filter(|_| self.due_at <= now);
+        let has_missed = self.state == State::Paused && self.due_at <= now;
+        let next = || self.rule.next(self.due_at, now).filter(|_| has_missed);
         match to {
             ScheduleChange::Pause => (State::Paused, self.due_at),
-            ScheduleChange::Resume => (State::Waiting, overdue().unwrap_or(self.due_at)),
+            ScheduleChange::Resume => (State::Waiting, next().unwrap_or(self.due_at)),
             ScheduleChange::Delete => (State::Deleted, self.due_at),
         }
     }

@@ -407,6 +407,9 @@ story! {
         ann_schedules(world, "remind", json!({ "text": "Tea", "every": "1h" })).await;
         let app = world.node().await;
         let before = active(&app).await.pop().unwrap();
+        let overdue = before.due_at + TimeDelta::minutes(1);
+        let resumed = before.moved(ScheduleChange::Resume, overdue);
+        assert_eq!(resumed, (State::Waiting, before.due_at), "it was not paused, so none is skipped");
         world.time_passes(TimeDelta::hours(1)).await;
         assert_snapshot!(world.last(), @"⏰ Tea");
         let (now, next) = (world.clock_now(), before.due_at + TimeDelta::hours(1));
