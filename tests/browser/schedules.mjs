@@ -93,7 +93,7 @@ try {
   await looksRight(page, "the form of a schedule");
   await editor.getByLabel(/^Text/).fill("write the short report");
   await editor.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("cell", { name: /write the short report/ }).waitFor();
+  await page.getByRole("cell", { name: /^Task: write the short report/ }).waitFor();
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByText("paused").waitFor();
 
