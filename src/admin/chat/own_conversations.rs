@@ -16,6 +16,7 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 use super::{
     downloads,
     participant::{Participant, is_thread},
+    regenerate::is_repeated,
     timeline::kept_since,
 };
 use crate::{
@@ -254,15 +255,24 @@ pub async fn export(
 struct Line {
     order: (i64, usize),
     at: DateTime<Utc>,
-    is_own: bool,
+    author: Author,
     markdown: String,
+}
+
+enum Author {
+    Bot,
+    Person {
+        /// Whether the message was sent again for a new answer.
+        again: bool,
+    },
 }
 
 /// Messages and answers in their order. An edited message is exported as it is now.
 fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<Line> {
     let own = said.into_iter().filter_map(|entry| match entry.event {
-        Event::Said { text, .. } => {
-            Some(Line { order: (entry.seq, 0), at: entry.at, is_own: true, markdown: text })
+        Event::Said { text, message, .. } => {
+            let author = Author::Person { again: is_repeated(&message) };
+            Some(Line { order: (entry.seq, 0), at: entry.at, author, markdown: text })
         }
         _ => None,
     });
@@ -281,7 +291,7 @@ fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<Line>
         } else {
             places.insert(row.id.to_string(), lines.len());
             let order = (row.seq, place + 1);
-            lines.push(Line { order, at: row.created_at, is_own: false, markdown });
+            lines.push(Line { order, at: row.created_at, author: Author::Bot, markdown });
         }
     }
     lines.sort_by_key(|line| line.order);
@@ -291,9 +301,15 @@ fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<Line>
 fn exported(title: &str, bot: &str, words: &PageTexts, lines: Vec<Line>) -> String {
     let mut text = format!("# {}\n", title.replace('\n', " "));
     for line in lines {
-        let who = if line.is_own { words.script.you } else { bot };
+        let (who, note) = match line.author {
+            Author::Bot => (bot, None),
+            Author::Person { again } => {
+                (words.script.you, again.then_some(words.script.sent_again))
+            }
+        };
         let at = line.at.format("%Y-%m-%d %H:%M UTC");
-        let _ = write!(text, "\n**{who}**, {at}\n\n{}\n", line.markdown.trim());
+        let note = note.map(|note| format!(", {note}")).unwrap_or_default();
+        let _ = write!(text, "\n**{who}**, {at}{note}\n\n{}\n", line.markdown.trim());
     }
     text
 }

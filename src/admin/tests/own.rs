@@ -201,7 +201,8 @@ async fn a_person_has_several_conversations() {
 async fn a_conversation_is_exported_as_markdown() {
     let world = World::new().await;
     let (ann, bob) = (world.signed_in("ann").await, world.signed_in("bob").await);
-    world.say(&ann, &Uuid::new_v4().to_string(), "hello there").await;
+    let first = Uuid::new_v4();
+    world.say(&ann, &first.to_string(), "hello there").await;
     world.show(&world.gateway.store, "ann", text("**Hello** to you.")).await;
     let export = world.get("/chat/export").header("cookie", &ann).send().await.unwrap();
     assert_eq!(export.headers()["content-type"], "text/markdown; charset=utf-8");
@@ -216,6 +217,12 @@ async fn a_conversation_is_exported_as_markdown() {
 
     **Hello** to you.
     ");
+    let again = json!({ "id": Uuid::new_v4(), "message": format!("w{}", first.simple()) });
+    let again = world.post("/chat/regenerate").header("cookie", &ann).json(&again);
+    assert_eq!(again.send().await.unwrap().status(), StatusCode::NO_CONTENT);
+    let export = world.get("/chat/export").header("cookie", &ann).send().await.unwrap();
+    let export = export.text().await.unwrap();
+    assert!(export.contains("UTC, sent again for a new answer\n\nhello there"), "{export}");
     let none = world.get("/chat/export").header("cookie", &bob).send().await.unwrap();
     assert_eq!(none.status(), StatusCode::NOT_FOUND);
 }
