@@ -201,8 +201,11 @@ fn commit_group(
         let (good, finish) = (job.run)(conn);
         finishes.push(finish);
         let undone = if good { Ok(()) } else { exec(conn, "ROLLBACK TO job") };
-        if saved.and(undone).and(exec(conn, "RELEASE job")).is_err() {
-            break;
+        let released = saved.and(undone).and_then(|()| exec(conn, "RELEASE job"));
+        if let Err(problem) = released {
+            // A commit might contain a part of a job that failed.
+            let _ = exec(conn, "ROLLBACK");
+            return (finishes, Err(problem));
         }
     }
     let committed = exec(conn, end);
@@ -258,6 +261,36 @@ mod tests {
                 assert!(mode == WriteMode::VOLATILE || level == durable, "{level}");
             }
         }
+    }
+
+    /// If the changes of a failed job cannot be undone alone, nothing of its group is committed.
+    #[test]
+    fn a_group_is_undone_if_a_savepoint_is_lost() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch("CREATE TABLE rows (id INTEGER)").unwrap();
+        let committed = Arc::new(AtomicBool::new(false));
+        let job = |sql: &'static str, good: bool| {
+            let committed = committed.clone();
+            let run: Run = Box::new(move |conn| {
+                conn.execute_batch(sql).unwrap();
+                let finish = move |end: Result<(), String>| {
+                    committed.fetch_or(end.is_ok(), Ordering::AcqRel);
+                };
+                (good, Box::new(finish))
+            });
+            WriteJob { survives: Durability::Full, run }
+        };
+        let jobs = [
+            job("INSERT INTO rows VALUES (1)", true),
+            job("INSERT INTO rows VALUES (2); RELEASE job", false),
+        ];
+        let (finishes, end) = commit_group(&mut conn, jobs.into_iter());
+        end.clone().expect_err("the savepoint is gone");
+        finishes.into_iter().for_each(|finish| finish(end.clone()));
+        assert!(!committed.load(Ordering::Acquire));
+        let count: i64 = conn.query_row("SELECT COUNT(*) FROM rows", [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 0);
+        assert!(conn.is_autocommit(), "the next group can begin");
     }
 
     /// The log does not grow with the number of commits.
