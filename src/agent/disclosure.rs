@@ -97,7 +97,7 @@ pub fn find_tool() -> ToolSpec {
                 "query": { "type": "string", "description": "What to do, with what, where" },
                 "enable": {
                     "type": "boolean",
-                    "description": "Enable the best match immediately; use this if only one tool can be meant"
+                    "description": "Enable the best match, if only one tool can be meant"
                 }
             },
             "required": ["query"]

@@ -11,13 +11,18 @@ pub struct ToolFamily {
     has: fn(&str) -> bool,
 }
 
-static FAMILIES: [ToolFamily; 4] = [
+static FAMILIES: [ToolFamily; 5] = [
     ToolFamily {
         name: "document_editing",
         about: "edit Office files and PDFs",
         has: edits_documents,
     },
     ToolFamily { name: "jobs", about: "background work", has: is_of_jobs },
+    ToolFamily {
+        name: "render_files",
+        about: "like the render tools, from files of the workspace",
+        has: renders_files,
+    },
     ToolFamily { name: "software", about: "build small programs", has: is_of_builder },
     ToolFamily { name: "wiki", about: "shared pages", has: is_of_wiki },
 ];
@@ -29,6 +34,10 @@ fn edits_documents(tool: &str) -> bool {
 
 fn is_of_jobs(tool: &str) -> bool {
     ["create_job", "list_jobs", "job_status", "cancel_job"].contains(&tool)
+}
+
+fn renders_files(tool: &str) -> bool {
+    tool.starts_with("render_") && tool.ends_with("_from_file")
 }
 
 fn is_of_builder(tool: &str) -> bool {

@@ -12,8 +12,8 @@ use super::{
 
 /// The maximum length of a tool's line.
 const LINE_CHARS: usize = 100;
-/// The maximum number of servers whose tools are counted separately; the others are combined.
-const COUNTED: usize = 40;
+/// The maximum number of servers that are named.
+const NAMED_SERVERS: usize = 10;
 
 /// The listing, as part of the description of `enable_tool`'s argument. It precedes the
 /// instructions there, so it stays in the provider's cache when a tool is enabled. Unlike the
@@ -29,7 +29,7 @@ pub fn directory(catalog: &Catalog) -> String {
     }
     if catalog.is_large() {
         text.push_str(FOUND);
-        text.push_str(&counts(&served));
+        text.push_str(&servers_of(&served));
     } else {
         text.push_str(THESE);
     }
@@ -82,16 +82,15 @@ fn parameters(schema: &Value) -> Vec<String> {
     names.map(|name| if needed(name) { name.clone() } else { format!("{name}?") }).collect()
 }
 
-/// For example ` There are 97 tools of servers: github (40), mail (57).`
-fn counts(served: &[&ToolSpec]) -> String {
-    let mut text = format!(" There are {} tools of servers: ", served.len());
+/// For example ` There are 97 tools of these servers: github, mail.`
+fn servers_of(served: &[&ToolSpec]) -> String {
     let servers = by_server(served);
-    let named = servers.iter().take(COUNTED);
-    let named: Vec<_> = named.map(|(server, s)| format!("{server} ({})", s.len())).collect();
+    let named: Vec<_> = servers.keys().take(NAMED_SERVERS).copied().collect();
+    let mut text = format!(" There are {} tools of these servers: ", served.len());
     text.push_str(&named.join(", "));
-    let others: usize = servers.values().skip(COUNTED).map(Vec::len).sum();
+    let others = servers.len() - named.len();
     if others > 0 {
-        let _ = write!(text, ", others ({others})");
+        let _ = write!(text, ", and {others} others");
     }
     text.push('.');
     text

@@ -81,7 +81,7 @@ fn a_large_catalogue_is_counted_and_searched() {
     let catalog = with(58);
     assert_eq!(schemas(&catalog), ["note", "find_tool", "enable_tool"]);
     insta::assert_snapshot!(directory(&catalog), @"
-    Of what `find_tool` finds, or of the list below. There are 60 tools of servers: github (1), mail (1), zoo (58).
+    Of what `find_tool` finds, or of the list below. There are 60 tools of these servers: github, mail, zoo.
     - rare: Does rare
     ");
     let found = catalog.finding(&json!({ "query": "open an issue" })).unwrap();
@@ -96,14 +96,14 @@ fn a_large_catalogue_is_counted_and_searched() {
     assert!(catalog.finding(&json!({ "query": "  " })).unwrap_err().contains("/query"));
 }
 
-/// Servers after the fortieth are combined.
+/// Servers after the tenth are not named.
 #[test]
 fn many_servers_do_not_fill_the_prompt() {
     let specs = (0..1000).map(|n| served(&format!("server{:03}", n / 5), &format!("t{n}"), "x"));
     let catalog = Catalog::new(specs.collect(), vec![]).unwrap();
     let said = directory(&catalog);
-    assert!(said.ends_with("server039 (5), others (800)."), "{said}");
-    assert!(said.len() < 1_500, "{said}");
+    assert!(said.ends_with("server009, and 190 others."), "{said}");
+    assert!(said.len() < 500, "{said}");
 }
 
 /// Progressive is the default; legacy shows all listed tools; direct shows all of a small catalog.

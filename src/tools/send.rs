@@ -25,7 +25,7 @@ pub struct SendFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
-    /// Path of the file in the workspace.
+    /// Path in the workspace.
     #[serde(alias = "file_path")]
     file_path: String,
     /// Name for the person; by default its own name.

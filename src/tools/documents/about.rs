@@ -4,8 +4,8 @@
 use renderers::Format;
 
 /// For all formats with pages or slides.
-const CHARTS: &str = "Charts: ```chart with `type: bar|line|combo|area|pie|donut|scatter`, optional \
-    `title:`, `x:`, `y:`, an empty line, CSV with a header. More: `manual`, page `documents`.";
+const CHARTS: &str = "Charts: ```chart with `type: bar|line|combo|area|pie|donut|scatter`, \
+    `title:`, an empty line, CSV with a header. More: `manual`, page `documents`.";
 
 const COLUMNS: &str = "Columns: lines `::: columns`, `::: column`, `:::`.";
 

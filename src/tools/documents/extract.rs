@@ -58,7 +58,7 @@ pub struct ExtractDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
-    /// Path of the document in the workspace.
+    /// Path in the workspace.
     #[serde(alias = "file_path", alias = "filePath")]
     path: String,
     /// Line of the text to start from, counted from 1.

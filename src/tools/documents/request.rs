@@ -65,12 +65,12 @@ impl RenderPart {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FromText {
-    /// The document in Markdown: headings, lists, tables, code, quotes, pictures of the workspace.
+    /// The document.
     markdown: String,
-    /// Name of the file; by default derived from the title.
+    /// By default derived from the title.
     #[serde(default, alias = "file_name", alias = "filename")]
     file_name: Option<String>,
-    /// Title of the document, if the front matter has none.
+    /// Unless the front matter has one.
     #[serde(default)]
     title: Option<String>,
     /// Aspect ratio of the slides; default 16:9.
@@ -81,7 +81,7 @@ struct FromText {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FromRows {
-    /// The workbook in Markdown: `## Name` for each sheet, tables.
+    /// Sheets and tables.
     #[serde(default)]
     markdown: Option<String>,
     /// Or one sheet as objects, whose keys are the columns.
@@ -90,10 +90,10 @@ struct FromRows {
     /// Or one sheet as CSV; the first line names the columns.
     #[serde(default)]
     csv: Option<String>,
-    /// Name of the file; by default derived from the title.
+    /// By default derived from the title.
     #[serde(default, alias = "file_name", alias = "filename")]
     file_name: Option<String>,
-    /// Title of the workbook; names the sheet of `rows` and `csv`.
+    /// Also names the sheet of `rows` and `csv`.
     #[serde(default)]
     title: Option<String>,
 }

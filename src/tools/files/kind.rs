@@ -26,7 +26,7 @@ pub struct DetectFileType;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Path of the file in the workspace.
+    /// Path in the workspace.
     path: String,
 }
 

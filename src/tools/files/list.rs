@@ -40,7 +40,7 @@ pub struct ListDir;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Path of the folder in the workspace.
+    /// Path in the workspace.
     #[serde(default = "here")]
     path: String,
     /// Also list the folders in it.

@@ -32,7 +32,7 @@ pub struct ApplyPatch {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Path of the file in the workspace.
+    /// Path in the workspace.
     path: String,
     /// The exact text to replace, with its whitespace and indentation, without line numbers.
     #[serde(alias = "oldString")]

@@ -39,7 +39,7 @@ pub struct ReadFile;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
-    /// Path of the file in the workspace.
+    /// Path in the workspace.
     path: String,
     /// Line to start from, counted from 1.
     #[serde(default)]

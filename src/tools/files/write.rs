@@ -34,7 +34,7 @@ pub struct WriteFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Path of the file in the workspace; missing folders are created.
+    /// Path in the workspace; missing folders are created.
     path: String,
     /// The whole content of the file, at most 5 MB.
     content: String,
