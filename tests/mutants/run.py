@@ -12,6 +12,7 @@ goes on where it was.
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -29,6 +30,9 @@ SELECT = ["--workspace", "--all-features", "--all-targets", "--locked"]
 MOST_TESTS = 40
 TIMEOUT_S = 90
 AT_ONCE = int(os.environ.get("NEXTEST_TEST_THREADS", 6))
+# A folder of its own: Cargo names what it builds after the path within the tree, and would take it
+# for that of the tree without mutants. Functions with many mutants need a larger stack.
+ENVIRONMENT = dict(os.environ, CARGO_TARGET_DIR=str(WORK / "target"), RUST_MIN_STACK=str(64 << 20))
 
 # What a mutated place asks. A place that is reached is noted once per process.
 SWITCH = '''//! Switches mutants on.
@@ -90,7 +94,7 @@ def compile_all(mutants):
     while True:
         copy_tree()
         places = apply(left)
-        bad = errors(places)
+        bad = errors(places, {mutant["id"]: mutant["genre"] for mutant in left})
         if not bad:
             break
         print(f"the compiler rejects {len(bad)} of {len(left)} mutants", flush=True)
@@ -256,12 +260,14 @@ def written(data, edits):
     return text, lines
 
 
-def errors(places):
+# The most lines of a `match` in which arms are looked for.
+MATCH_LINES = 40
+
+
+def errors(places, genres):
     """The mutants on lines that the compiler rejects; empty if everything compiles."""
     command = ["cargo", "build", *SELECT, "--message-format=json", "--keep-going"]
-    environment = dict(os.environ, CARGO_TARGET_DIR=str(ROOT / "target"), RUSTFLAGS="")
-    environment.pop("RUSTFLAGS")
-    run = subprocess.run(command, cwd=TREE, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    run = subprocess.run(command, cwd=TREE, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     bad, messages = set(), []
     for line in run.stdout.splitlines():
         message = json.loads(line).get("message") or {}
@@ -272,6 +278,12 @@ def errors(places):
             if not span["is_primary"]:
                 continue
             lines = places.get(span["file_name"], {})
+            if (message.get("code") or {}).get("code") == "E0004":
+                # Without its arms, the `match` above them is not exhaustive.
+                within = range(span["line_start"], span["line_start"] + MATCH_LINES)
+                all = [id for number in within for id in lines.get(number, [])]
+                bad.update(id for id in all if genres[id] == "MatchArm")
+                continue
             # The nearest marked line at or above the error.
             near = [number for number in lines if number <= span["line_end"]]
             if near:
@@ -288,7 +300,7 @@ def coverage():
         return json.loads(kept.read_text())
     folder = WORK / "reached"
     folder.mkdir(exist_ok=True)
-    environment = dict(os.environ, MUTANTS_REACHED=str(folder), CARGO_TARGET_DIR=str(ROOT / "target"))
+    environment = dict(ENVIRONMENT, MUTANTS_REACHED=str(folder))
     environment["NEXTEST_EXPERIMENTAL_LIBTEST_JSON"] = "1"
     command = ["cargo", "nextest", "run", *SELECT, "--no-fail-fast", "--message-format", "libtest-json-plus"]
     run = subprocess.run(command, cwd=TREE, env=environment, stdout=subprocess.PIPE, text=True)
@@ -311,8 +323,7 @@ def coverage():
 
 def binaries():
     command = ["cargo", "nextest", "list", *SELECT, "--list-type", "binaries-only", "--message-format", "json"]
-    environment = dict(os.environ, CARGO_TARGET_DIR=str(ROOT / "target"))
-    found = json.loads(subprocess.check_output(command, cwd=TREE, env=environment, stderr=subprocess.DEVNULL))
+    found = json.loads(subprocess.check_output(command, cwd=TREE, env=ENVIRONMENT, stderr=subprocess.DEVNULL))
     return {name: (it["binary-path"], it["cwd"]) for name, it in found["rust-binaries"].items()}
 
 
@@ -328,7 +339,9 @@ def judge(mutants, reached):
             cost = (len(about["mutants"]) ** 0.5) * (about["took"] + 0.2)
             tests_of.setdefault(mutant, []).append((cost, name))
     begun = time.monotonic()
-    for number, mutant in enumerate(mutants):
+    # In a random order, so that an interrupted run has judged a sample.
+    shuffled = random.Random(1).sample(mutants, len(mutants))
+    for number, mutant in enumerate(shuffled):
         id = str(mutant["id"])
         if id in verdicts:
             continue
@@ -348,7 +361,7 @@ def first_failure(mutant, tests, programs):
             return None
         binary, _, test = name.partition(" ")
         program, folder = programs[binary]
-        environment = dict(os.environ, MUTANT=str(mutant), CARGO_MANIFEST_DIR=folder, NEXTEST="1")
+        environment = dict(ENVIRONMENT, MUTANT=str(mutant), CARGO_MANIFEST_DIR=folder, NEXTEST="1")
         process = subprocess.Popen(
             [program, "--exact", test, "--nocapture"], cwd=folder, env=environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
