@@ -22,11 +22,11 @@ pub struct PeopleArgs {
 }
 
 /// The maximum number of people to list.
-const MOST_LISTED: usize = 10_000;
+const MAX_LISTED: usize = 10_000;
 
 /// Returns the list.
 pub async fn run(store: &Store, args: PeopleArgs) -> Result<String> {
-    let all = PageRequest { most: MOST_LISTED, ..PageRequest::default() };
+    let all = PageRequest { most: MAX_LISTED, ..PageRequest::default() };
     let listed =
         store.read(move |tx| Box::pin(async move { people::list(tx, &all).await })).await?;
     let mut members: Vec<MemberView> = listed.into_iter().map(Into::into).collect();

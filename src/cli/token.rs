@@ -103,7 +103,7 @@ async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     let (open, tokens) = store
         .read(move |tx| {
             Box::pin(async move {
-                let all = PageRequest { most: MOST_LISTED, ..PageRequest::default() };
+                let all = PageRequest { most: MAX_LISTED, ..PageRequest::default() };
                 Ok((web_sessions::list(tx, &all, now).await?, api_tokens::list(tx, &all).await?))
             })
         })
@@ -184,7 +184,7 @@ async fn revoke(store: &Store, which: String) -> Result<String> {
 }
 
 /// The maximum number of entries of each kind to list.
-const MOST_LISTED: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 
 pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Result<String> {
     let token = secret();

@@ -65,8 +65,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
 
 /// The maximum of the configurable query timeout.
 const LONGEST: Duration = Duration::from_mins(2);
-const MOST_ROWS: usize = 100_000;
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+const MAX_ROWS: usize = 100_000;
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -138,8 +138,8 @@ impl DatasourceEntry {
     fn limits(&self) -> Result<QueryLimits> {
         let time = build::duration(&self.timeout).context("timeout")?.to_std()?;
         ensure!(time <= LONGEST, "timeout: at most {} s", LONGEST.as_secs());
-        ensure!((1..=MOST_ROWS).contains(&self.max_rows), "max_rows: 1 to {MOST_ROWS}");
-        ensure!((1..=MOST_BYTES).contains(&self.max_bytes), "max_bytes: 1 to {MOST_BYTES}");
+        ensure!((1..=MAX_ROWS).contains(&self.max_rows), "max_rows: 1 to {MAX_ROWS}");
+        ensure!((1..=MAX_BYTES).contains(&self.max_bytes), "max_bytes: 1 to {MAX_BYTES}");
         ensure!((1..=10).contains(&self.connections), "connections: 1 to 10");
         let (rows, bytes, connections) = (self.max_rows, self.max_bytes, self.connections);
         Ok(QueryLimits { rows, bytes, time, connections })

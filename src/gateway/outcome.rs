@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 const GIVE_UP_AFTER: TimeDelta = TimeDelta::hours(48);
 /// The number of attempts with an unknown outcome after which a row is given up, since each may
 /// have left a message.
-const MOST_UNKNOWNS: i64 = 5;
+const MAX_UNKNOWNS: i64 = 5;
 
 /// Sends a message and reports the outcome to the channel's circuit breaker.
 pub(super) async fn send(
@@ -133,7 +133,7 @@ async fn retry_with_backoff(
     let works = gateway.breakers.worked_since(&sending.channel, now - LONGEST_WAIT * 2);
     let ages_by = if works { wait } else { TimeDelta::zero() };
     let is_unknown = outcome == Outcome::Unknown && is_edited_in_place(gateway, sending);
-    let too_many = is_unknown && sending.unknowns + 1 >= MOST_UNKNOWNS;
+    let too_many = is_unknown && sending.unknowns + 1 >= MAX_UNKNOWNS;
     if too_many || sending.aged + ages_by > GIVE_UP_AFTER {
         return give_up(gateway, sending, SendOutcome::Refused, problem).await;
     }

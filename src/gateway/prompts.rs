@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The maximum number of prompts in the help text.
-const MOST_LISTED: usize = 30;
+const MAX_LISTED: usize = 30;
 /// The maximum size of a prompt's text.
 pub(crate) const PROMPT_BYTES: usize = 256 * 1024;
 
@@ -44,13 +44,13 @@ pub(super) fn help(words: &Messages, commands: &[PromptCommand]) -> String {
         return text;
     }
     let _ = write!(text, "\n\n{}\n", words.help_prompts);
-    for command in commands.iter().take(MOST_LISTED) {
+    for command in commands.iter().take(MAX_LISTED) {
         let _ = write!(text, "\n- `{}`", command.usage());
         if !command.description.is_empty() {
             let _ = write!(text, " {}", channels::text::escape(&command.description));
         }
     }
-    let more = commands.len().saturating_sub(MOST_LISTED);
+    let more = commands.len().saturating_sub(MAX_LISTED);
     if more > 0 {
         let _ = write!(text, "\n- … (+{more})");
     }

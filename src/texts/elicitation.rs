@@ -74,7 +74,7 @@ pub struct ElicitationText {
 const MESSAGE_CHARS: usize = 1_000;
 const LINE_CHARS: usize = 200;
 /// The maximum number of omitted fields that are named, and the length of their names.
-const MOST_OMITTED: usize = 20;
+const MAX_OMITTED: usize = 20;
 const OMITTED_CHARS: usize = 40;
 
 impl Messages {
@@ -102,7 +102,7 @@ impl Messages {
             let _ = write!(markdown, "\n\n{}\n```\n{address}\n```", words.open_url);
         }
         let omitted = asked.omitted.iter().map(|name| cut(name, OMITTED_CHARS));
-        let omitted = omitted.take(MOST_OMITTED).collect::<Vec<_>>().join(", ");
+        let omitted = omitted.take(MAX_OMITTED).collect::<Vec<_>>().join(", ");
         let omitted = (!asked.omitted.is_empty()).then(|| (words.omitted)(&omitted));
         let several = asked.several.then(|| words.several.to_owned());
         let default_value = asked

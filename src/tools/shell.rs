@@ -25,7 +25,7 @@ use crate::agent::catalog::{
 };
 
 const USUAL_SECONDS: u64 = 60;
-const MOST_SECONDS: u64 = 300;
+const MAX_SECONDS: u64 = 300;
 /// The time for starting and stopping the sandbox, in addition to the command's time limit.
 const AROUND: Duration = Duration::from_secs(10);
 /// The maximum length of each stream in the result.
@@ -64,7 +64,7 @@ impl Tool for Shell {
             tier: Tier::Extension,
             approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Command("command")),
-            timeout: Duration::from_secs(MOST_SECONDS) + AROUND,
+            timeout: Duration::from_secs(MAX_SECONDS) + AROUND,
             // Files that it prints may contain untrusted content.
             untrusted: true,
             domain: Domain::Container(Confinement::OWN),
@@ -113,7 +113,7 @@ impl Shell {
 
 /// The time limit of a command.
 fn wait(seconds: Option<u64>) -> Duration {
-    Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS).clamp(1, MOST_SECONDS))
+    Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS).clamp(1, MAX_SECONDS))
 }
 
 /// Runs the program until it ends, with the given network access.

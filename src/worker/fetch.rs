@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// The maximum size of a file.
-const MOST_BYTES: u64 = 50 * 1024 * 1024;
+const MAX_BYTES: u64 = 50 * 1024 * 1024;
 /// The maximum total size of concurrent downloads on this node, in units of [`UNIT`] bytes.
 const AT_ONCE: u32 = 256 * 1024;
 const UNIT: u64 = 1024;
@@ -55,7 +55,7 @@ impl FetchBudget {
     /// Waits until a file of this size fits. A file of unknown size counts as one of the maximum
     /// size.
     async fn take(&self, size_bytes: Option<u64>) -> SemaphorePermit<'_> {
-        let units = size_bytes.unwrap_or(MOST_BYTES).div_ceil(UNIT).min(AT_ONCE.into()) as u32;
+        let units = size_bytes.unwrap_or(MAX_BYTES).div_ceil(UNIT).min(AT_ONCE.into()) as u32;
         self.bytes.acquire_many(units).await.expect("never closed")
     }
 }
@@ -104,15 +104,15 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
         Ok(Fetched { events, message: Some(message), used: None })
     };
     let too_large = || {
-        let reason = format!("it is larger than {} MB", MOST_BYTES / (1024 * 1024));
-        lost(reason, words.file_too_large(&file.name, MOST_BYTES))
+        let reason = format!("it is larger than {} MB", MAX_BYTES / (1024 * 1024));
+        lost(reason, words.file_too_large(&file.name, MAX_BYTES))
     };
-    if file.size_bytes.is_some_and(|size| size > MOST_BYTES) {
+    if file.size_bytes.is_some_and(|size| size > MAX_BYTES) {
         return too_large();
     }
     let _room = turn.worker.fetching.take(file.size_bytes).await;
     let bytes = match bytes(turn, file).await {
-        Ok(bytes) if bytes.len() as u64 > MOST_BYTES => return too_large(),
+        Ok(bytes) if bytes.len() as u64 > MAX_BYTES => return too_large(),
         Ok(bytes) => bytes,
         Err(problem) => {
             tracing::warn!(%problem, channel.id = turn.claimed.channel, "could not fetch a file");
@@ -214,7 +214,7 @@ fn write_new(root: &Path, name: &str, bytes: &[u8]) -> Result<String> {
             return Ok(path);
         }
         // The same contents were already written by an interrupted attempt.
-        if workspace.bytes(&path, MOST_BYTES).is_ok_and(|there| there == bytes) {
+        if workspace.bytes(&path, MAX_BYTES).is_ok_and(|there| there == bytes) {
             return Ok(path);
         }
     }
@@ -256,7 +256,7 @@ mod tests {
     async fn files_of_unknown_size_wait_for_each_other() {
         let room = FetchBudget::default();
         let mut taken = Vec::new();
-        for _ in 0..u64::from(AT_ONCE) * UNIT / MOST_BYTES {
+        for _ in 0..u64::from(AT_ONCE) * UNIT / MAX_BYTES {
             taken.push(room.take(None).await);
         }
         let mut next = std::pin::pin!(room.take(None));

@@ -5,14 +5,14 @@ use channels::Outgoing;
 use super::turn::Turn;
 
 /// The maximum number of messages per answer. Platforms accept one or two messages per second.
-const MOST_PARTS: usize = 5;
+const MAX_PARTS: usize = 5;
 const NAME: &str = "answer.md";
 
 /// The messages and files for an answer.
 pub(super) async fn parts(turn: &Turn<'_>, markdown: String) -> Vec<Outgoing> {
     let whole = Outgoing::Text { markdown: markdown.clone(), reply_to: turn.reply_to() };
     let mut parts = turn.fitting(whole.clone());
-    if parts.len() <= MOST_PARTS || turn.claimed.sub_agent.is_some() {
+    if parts.len() <= MAX_PARTS || turn.claimed.sub_agent.is_some() {
         return vec![whole];
     }
     let contents = cut(markdown, upload_bytes(turn)).into_bytes();
@@ -28,7 +28,7 @@ pub(super) async fn parts(turn: &Turn<'_>, markdown: String) -> Vec<Outgoing> {
             return vec![whole];
         }
     };
-    parts.truncate(MOST_PARTS - 1);
+    parts.truncate(MAX_PARTS - 1);
     parts.push(Outgoing::File {
         name: file.name,
         media_type: file.media_type,

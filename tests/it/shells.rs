@@ -16,7 +16,7 @@ use std::{
 
 /// The number of clear commands that are tested, and of all lines.
 const LINES: usize = 300;
-const MOST_LINES: usize = 10_000;
+const MAX_LINES: usize = 10_000;
 
 /// Programs that log how they were started; some also run their real counterpart.
 const PROGRAMS: [(&str, &str); 13] = [
@@ -257,7 +257,7 @@ fn no_program_starts_that_the_guard_has_not_seen() {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let (mut clear, mut started, mut unseen) = (0, 0, Vec::new());
-    for _ in 0..MOST_LINES {
+    for _ in 0..MAX_LINES {
         if clear == LINES {
             break;
         }

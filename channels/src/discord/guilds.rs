@@ -10,7 +10,7 @@ use super::ids::id;
 /// <https://discord.com/developers/docs/reference#uploading-files>
 pub(super) const USUAL_BYTES: u64 = 10 * 1024 * 1024;
 /// The limit of a guild with all boosts.
-pub(super) const MOST_BYTES: u64 = 100 * 1024 * 1024;
+pub(super) const MAX_BYTES: u64 = 100 * 1024 * 1024;
 /// ADMINISTRATOR, MANAGE_GUILD.
 const ADMIN: u64 = 1 << 3 | 1 << 5;
 
@@ -107,7 +107,7 @@ impl Guilds {
         let guild = self.rooms.get(&room).and_then(|stands| self.known.get(&stands.guild));
         match guild.map(|guild| guild.tier) {
             Some(2) => 50 * 1024 * 1024,
-            Some(3..) => MOST_BYTES,
+            Some(3..) => MAX_BYTES,
             _ => USUAL_BYTES,
         }
     }
@@ -213,7 +213,7 @@ mod tests {
     fn the_upload_limit_of_a_guild_depends_on_its_boosts() {
         assert_eq!(known(1).upload_bytes(10), USUAL_BYTES);
         assert_eq!(known(2).upload_bytes(11), 50 * 1024 * 1024);
-        assert_eq!(known(3).upload_bytes(10), MOST_BYTES);
+        assert_eq!(known(3).upload_bytes(10), MAX_BYTES);
         assert_eq!(known(3).upload_bytes(99), USUAL_BYTES, "a private chat");
     }
 

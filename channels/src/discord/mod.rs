@@ -129,7 +129,7 @@ fn limits() -> Limits {
         text: outcome::TEXT,
         caption: outcome::TEXT,
         unit: Unit::Discord,
-        upload_bytes: guilds::MOST_BYTES,
+        upload_bytes: guilds::MAX_BYTES,
         buttons: true,
         repeat: Repeat::NativeKey,
         typing_for: Some(Duration::from_secs(10)),

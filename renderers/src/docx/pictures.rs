@@ -14,7 +14,7 @@ use crate::package::{Package, Relations};
 /// English Metric Units in a twip.
 const EMU_PER_TWIP: i64 = 635;
 /// The maximum height of a picture, in twips.
-const MOST_HEIGHT: i64 = 8_000;
+const MAX_HEIGHT: i64 = 8_000;
 
 impl Draw<'_> {
     /// A picture as a block, with its title as the caption; `false` if it cannot be drawn.
@@ -101,7 +101,7 @@ impl Draw<'_> {
     /// `named` has the URL and the text alternative.
     fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, named: (&str, &str), width: i64) {
         let (url, alt) = named;
-        let (room, high) = (width.max(200) * EMU_PER_TWIP, MOST_HEIGHT * EMU_PER_TWIP);
+        let (room, high) = (width.max(200) * EMU_PER_TWIP, MAX_HEIGHT * EMU_PER_TWIP);
         let size = match self.document.widths.get(url) {
             Some(width) => {
                 picture.of_width(width.of(room as f64, EMU_PER_PIXEL as f64) as i64, high)

@@ -8,7 +8,7 @@ use crate::document::{Align, CellSpan, Inline, Merge, Spans, Table};
 /// Words with more characters than this may be broken.
 const LETTERS: usize = 16;
 /// A table with more columns than this is always split; Word supports no more.
-const MOST_COLUMNS: usize = 63;
+const MAX_COLUMNS: usize = 63;
 
 /// A cell in a certain format.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,7 @@ pub fn fit(table: &Table, rooms: Rooms, sizes: &[f64], form: CellForm) -> Fittin
     }
     let points = sizes.last().copied().unwrap_or(8.0);
     let is_merged = table.merges.iter().any(|merge| merge.columns > 1);
-    if is_merged && columns(table) <= MOST_COLUMNS {
+    if is_merged && columns(table) <= MAX_COLUMNS {
         let is_landscape = rooms.landscape.is_some();
         return Fitting { is_tight: true, ..Fitting::whole(points, is_landscape) };
     }
@@ -307,7 +307,7 @@ mod tests {
         assert!(fitting.is_tight && fitting.is_landscape && fitting.parts.is_empty());
         assert!(fitting.report(40, "page").contains("not split"));
         assert!(!fit(&merged(5, wide), rooms, &SIZES, FORM).is_tight);
-        let huge = fit(&merged(MOST_COLUMNS + 1, wide), rooms, &SIZES, FORM);
+        let huge = fit(&merged(MAX_COLUMNS + 1, wide), rooms, &SIZES, FORM);
         assert!(huge.has_divided_cells && huge.parts.len() > 1);
         assert!(huge.report(64, "page").contains("were divided"));
         // Cells over several rows stay in their column.

@@ -40,12 +40,12 @@ struct Grammar {
 }
 
 /// Code larger than this is not highlighted.
-const MOST_BYTES: usize = 200_000;
+const MAX_BYTES: usize = 200_000;
 
 /// The lines of `code`, each cut into coloured pieces.
 pub fn lines<'t>(language: Option<&str>, code: &'t str) -> Vec<Vec<CodePiece<'t>>> {
     let name = language.unwrap_or_default().split([' ', ',', '{']).next().unwrap_or_default();
-    let grammar = grammar(&name.to_ascii_lowercase()).filter(|_| code.len() <= MOST_BYTES);
+    let grammar = grammar(&name.to_ascii_lowercase()).filter(|_| code.len() <= MAX_BYTES);
     let Some(grammar) = grammar else {
         return code
             .split('\n')

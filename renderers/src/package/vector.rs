@@ -11,7 +11,7 @@ use crate::pdf::fontset::Fonts;
 
 /// Rendered at twice the screen resolution, up to this many pixels per side.
 const SHARPNESS: f32 = 2.0;
-const MOST_PIXELS: f32 = 2_400.0;
+const MAX_PIXELS: f32 = 2_400.0;
 
 /// A rasterized vector picture.
 pub struct Raster {
@@ -36,7 +36,7 @@ pub fn raster(svg: &[u8], fonts: &Fonts) -> Result<Raster, String> {
     };
     let tree = Tree::from_data(svg, &options).map_err(|_| "it is damaged".to_owned())?;
     let (width, height) = (tree.size().width(), tree.size().height());
-    let scale = SHARPNESS.min(MOST_PIXELS / width.max(height));
+    let scale = SHARPNESS.min(MAX_PIXELS / width.max(height));
     let size = |length: f32| (length * scale).ceil().max(1.0) as u32;
     let mut pixels =
         Pixmap::new(size(width), size(height)).ok_or_else(|| "it has no size".to_owned())?;

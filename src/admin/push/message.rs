@@ -19,7 +19,7 @@ const RECORD_BYTES: u32 = 4096;
 /// The delimiter of the last record.
 const LAST_RECORD: u8 = 2;
 /// The header, the delimiter and the tag leave this much for the text.
-const MOST_BYTES: usize = 3_993;
+const MAX_BYTES: usize = 3_993;
 
 /// The keys of a browser.
 pub struct BrowserKeys {
@@ -29,7 +29,7 @@ pub struct BrowserKeys {
 
 /// The body of a request to the push service.
 pub fn encrypted(keys: &BrowserKeys, text: &[u8]) -> Result<Vec<u8>> {
-    ensure!(text.len() <= MOST_BYTES, "the notification is too long");
+    ensure!(text.len() <= MAX_BYTES, "the notification is too long");
     let sealed = seal(keys, text);
     sealed.map_err(|_| anyhow::anyhow!("the keys of the subscription are not valid"))
 }
@@ -127,7 +127,7 @@ mod tests {
         let own = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).unwrap();
         let public = own.compute_public_key().unwrap().as_ref().to_vec();
         let keys = BrowserKeys { public, auth: vec![7; AUTH_BYTES] };
-        assert_eq!(encrypted(&keys, &[b'x'; MOST_BYTES]).unwrap().len(), 4_096);
-        assert!(encrypted(&keys, &[b'x'; MOST_BYTES + 1]).is_err());
+        assert_eq!(encrypted(&keys, &[b'x'; MAX_BYTES]).unwrap().len(), 4_096);
+        assert!(encrypted(&keys, &[b'x'; MAX_BYTES + 1]).is_err());
     }
 }

@@ -47,7 +47,7 @@ impl Default for GrantBounds {
 }
 
 /// A grant for a longer time is equivalent to a rule and belongs in the configuration.
-const MOST_DAYS: i64 = 366;
+const MAX_DAYS: i64 = 366;
 
 /// A command that decides or answers an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +173,7 @@ impl GrantBounds {
             if let Some(scope) = Scope::parse(word) {
                 return Some(Self { scope, ..terms });
             }
-            if let Some(days) = number(word, 'd').filter(|days| (1..=MOST_DAYS).contains(days)) {
+            if let Some(days) = number(word, 'd').filter(|days| (1..=MAX_DAYS).contains(days)) {
                 return Some(Self { valid_for: TimeDelta::days(days), ..terms });
             }
             let uses = number(word, 'x').filter(|uses| *uses > 0)?;

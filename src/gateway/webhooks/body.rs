@@ -4,7 +4,7 @@ use channels::WebhookRequest;
 use serde_json::{Map, Value};
 
 /// Forms with more fields are passed on as text.
-const MOST_FIELDS: usize = 1_000;
+const MAX_FIELDS: usize = 1_000;
 /// The field in which GitHub and Slack send JSON.
 const PAYLOAD: &str = "payload";
 
@@ -30,7 +30,7 @@ fn is_form(request: &WebhookRequest) -> bool {
 fn fields(body: &[u8]) -> Option<Value> {
     let mut fields = Map::new();
     for (count, (name, value)) in url::form_urlencoded::parse(body).enumerate() {
-        if count == MOST_FIELDS {
+        if count == MAX_FIELDS {
             return None;
         }
         let value = Value::from(value.into_owned());
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(read(FORM, "payload=plain"), json!({ "payload": "plain" }));
         assert_eq!(read(FORM, r#"{"json":true}"#), json!({ "json": true }));
         assert_eq!(read("text/plain", "a=1"), json!("a=1"), "only what says that it is a form");
-        let many = "a=1&".repeat(MOST_FIELDS + 1);
+        let many = "a=1&".repeat(MAX_FIELDS + 1);
         assert_eq!(read(FORM, &many), json!(many));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{DatabaseKind, QueryLimits, ReadError, connection::ReadTransaction};
 
 /// The maximum number of columns. A database with more cannot be described.
-const MOST_COLUMNS: usize = 50_000;
+const MAX_COLUMNS: usize = 50_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DatabaseCatalog {
@@ -159,14 +159,14 @@ async fn rows(
     sql: &'static str,
 ) -> Result<Vec<Vec<Option<String>>>, ReadError> {
     let limits = QueryLimits {
-        rows: MOST_COLUMNS,
+        rows: MAX_COLUMNS,
         bytes: usize::MAX,
         time: std::time::Duration::ZERO,
         connections: 1,
     };
     let table = reading.table(sql, limits).await?;
     if table.is_cut {
-        let why = format!("the database has more than {MOST_COLUMNS} columns");
+        let why = format!("the database has more than {MAX_COLUMNS} columns");
         return Err(ReadError::Refused(why));
     }
     Ok(table.rows)

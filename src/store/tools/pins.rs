@@ -24,7 +24,7 @@ use crate::{
 pub const MODULES: &str = "data/tools";
 /// The maximum number of pinned tools of a server, which may rename them again and again. Further
 /// tools are not offered until old pins are deleted.
-pub const MOST_PINS: usize = 1_000;
+pub const MAX_PINS: usize = 1_000;
 /// How often it is recorded that a tool is still offered.
 pub const SEEN_EVERY: TimeDelta = TimeDelta::days(1);
 /// How often changes of the same tool are recorded in the audit, unless it is trusted in between.
@@ -152,7 +152,7 @@ pub fn namesakes<'p>(
 }
 
 /// Compares the tools that a server offers (names and definitions) with the pinned ones. New tools
-/// are pinned until there are [`MOST_PINS`], changes are recorded, also in the audit, and a tool
+/// are pinned until there are [`MAX_PINS`], changes are recorded, also in the audit, and a tool
 /// that would take the name of another counts as a change of that one. Returns all pins.
 pub async fn see(
     tx: &mut Tx<'_>,
@@ -165,7 +165,7 @@ pub async fn see(
         begin_ageing(tx, server, now).await?;
     }
     let namesakes = namesakes(server, &known);
-    let mut room = MOST_PINS.saturating_sub(known.len());
+    let mut room = MAX_PINS.saturating_sub(known.len());
     for (tool, definition) in listed {
         let before = known.get(tool);
         let called = naming::of_server(server, tool);

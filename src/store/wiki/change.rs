@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::{
-    MOST_SOURCES, VERSIONS, WikiPage, WikiSource, find,
+    MAX_SOURCES, VERSIONS, WikiPage, WikiSource, find,
     page_text::{has_long_part, targets},
     scope, state_of,
 };
@@ -96,7 +96,7 @@ async fn write(
     now: DateTime<Utc>,
 ) -> Result<Saved> {
     let next = next_version(edit, old);
-    if next.sources.len() > MOST_SOURCES {
+    if next.sources.len() > MAX_SOURCES {
         return Ok(Saved::TooManySources);
     }
     match index(tx, edit, &next, now).await? {

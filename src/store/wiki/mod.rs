@@ -29,9 +29,9 @@ const SCOPE: &str = ":wiki";
 /// The number of versions of a page that are kept.
 pub const VERSIONS: i64 = 50;
 /// The maximum number of sources of a page.
-pub const MOST_SOURCES: usize = 100;
+pub const MAX_SOURCES: usize = 100;
 /// The maximum number of pages that a page names.
-pub const MOST_LINKS: usize = 200;
+pub const MAX_LINKS: usize = 200;
 /// The maximum number of links that are read at once.
 const LINKS_READ: i64 = 50_000;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::MOST_LINKS;
+use super::MAX_LINKS;
 
 const NAME_CHARS: usize = 120;
 /// The maximum length of a part of the name of a new page, which is a file name in an export.
@@ -47,7 +47,7 @@ pub fn targets(text: &str) -> BTreeSet<String> {
             found.extend(links.filter_map(name));
         }
     }
-    found.into_iter().take(MOST_LINKS).collect()
+    found.into_iter().take(MAX_LINKS).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
 };
 
 const WAIT_SECONDS: u64 = 5;
-const MOST_WAIT_SECONDS: u64 = 30;
+const MAX_WAIT_SECONDS: u64 = 30;
 /// The maximum length of text that is entered.
 const TEXT_CHARS: usize = 20_000;
 
@@ -164,7 +164,7 @@ pub fn step(arguments: Value) -> Result<BrowserStep, ToolError> {
             });
         }
         BrowserAction::Wait => {
-            let seconds = seconds.unwrap_or(WAIT_SECONDS).clamp(1, MOST_WAIT_SECONDS);
+            let seconds = seconds.unwrap_or(WAIT_SECONDS).clamp(1, MAX_WAIT_SECONDS);
             return look(BrowserLook::Wait { text, limit: Duration::from_secs(seconds) });
         }
         BrowserAction::Tabs => return look(BrowserLook::Tabs(tab)),

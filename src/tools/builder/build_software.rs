@@ -42,7 +42,7 @@ pub(super) const BUILD_SOFTWARE: &str = "build_software";
 /// How long a build waits for others to end.
 const WAITS_FOR: Duration = Duration::from_mins(5);
 /// The number of builds that wait. Further ones are refused.
-const MOST_WAITING: usize = 20;
+const MAX_WAITING: usize = 20;
 /// The time around the rounds: the check of dependencies, and the end of the last program.
 const AROUND: Duration = Duration::from_mins(1);
 
@@ -61,7 +61,7 @@ struct BuildPermit<'q> {
 
 impl BuildQueue {
     pub fn new(at_once: usize) -> Self {
-        Self { running: Semaphore::new(at_once), all: Semaphore::new(at_once + MOST_WAITING) }
+        Self { running: Semaphore::new(at_once), all: Semaphore::new(at_once + MAX_WAITING) }
     }
 
     /// Waits for a place. The caller is a task of its own, which is always polled.

@@ -14,7 +14,7 @@ use crate::{
 /// The tool through which the model gives the files.
 pub(super) const WRITE_FILES: &str = "write_files";
 
-pub(super) const MOST_FILES: usize = 30;
+pub(super) const MAX_FILES: usize = 30;
 pub(super) const FILE_BYTES: usize = 100_000;
 const TOTAL_BYTES: usize = 300_000;
 const PATH_BYTES: usize = 120;
@@ -51,8 +51,8 @@ pub(super) fn read(reply: &Reply) -> Result<SourceFiles, ValidationError> {
     let total: usize = files.values().map(String::len).sum();
     match files.len() {
         0 => Err(wrong(format!("there are no files: call {WRITE_FILES} with all of them"))),
-        count if count > MOST_FILES => {
-            Err(wrong(format!("there are {count} files; {MOST_FILES} is the most")))
+        count if count > MAX_FILES => {
+            Err(wrong(format!("there are {count} files; {MAX_FILES} is the most")))
         }
         _ if total > TOTAL_BYTES => {
             Err(wrong(format!("the files have {total} bytes; {TOTAL_BYTES} is the most")))
@@ -132,9 +132,8 @@ mod tests {
 
     #[test]
     fn number_and_size_of_files_are_limited() {
-        let many: Vec<_> = (0..=MOST_FILES)
-            .map(|n| json!({ "path": format!("f{n}.py"), "content": "" }))
-            .collect();
+        let many: Vec<_> =
+            (0..=MAX_FILES).map(|n| json!({ "path": format!("f{n}.py"), "content": "" })).collect();
         assert!(files(json!(many)).unwrap_err().message.contains("30 is the most"));
         let long = "x".repeat(FILE_BYTES + 1);
         let long = files(json!([{ "path": "a.py", "content": long }])).unwrap_err();

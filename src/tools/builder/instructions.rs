@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::{
-    draft::{FILE_BYTES, MOST_FILES, WRITE_FILES},
+    draft::{FILE_BYTES, MAX_FILES, WRITE_FILES},
     requirement::{BuildRequirement, ProgrammingLanguage, SoftwareType},
 };
 use crate::{
@@ -100,7 +100,7 @@ fn write_files() -> ToolSchema {
         "properties": {
             "files": {
                 "type": "array",
-                "maxItems": MOST_FILES,
+                "maxItems": MAX_FILES,
                 "items": {
                     "type": "object",
                     "properties": {

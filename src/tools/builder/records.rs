@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The maximum number of builds of a conversation. The oldest is removed for a new one.
-const MOST_BUILDS: usize = 20;
+const MAX_BUILDS: usize = 20;
 const RECORD: &str = "build.json";
 const PROGRAM: &str = "program";
 /// Locked while the build runs.
@@ -176,7 +176,7 @@ fn read_all(place: &Path) -> Vec<(BuildRecord, BuildState)> {
 fn remove_oldest(place: &Path) -> Result<()> {
     let all = read_all(place);
     let ended = all.iter().filter(|(_, state)| *state != BuildState::Running);
-    for (record, _) in ended.take(all.len().saturating_sub(MOST_BUILDS)) {
+    for (record, _) in ended.take(all.len().saturating_sub(MAX_BUILDS)) {
         gone(fs::remove_dir_all(place.join(&record.id)))?;
     }
     Ok(())
@@ -235,16 +235,16 @@ mod tests {
         let (home, own) = (tempfile::tempdir().unwrap(), ConversationId::from("c1"));
         let records = BuildRecords::new(home.path());
         let id = |n: usize| format!("b{n}");
-        for n in 0..MOST_BUILDS + 3 {
+        for n in 0..MAX_BUILDS + 3 {
             let began_at = DateTime::UNIX_EPOCH + TimeDelta::minutes(n as i64);
             records.begin(&own, &record(&id(n), began_at)).unwrap();
         }
         let kept: Vec<_> = records.all(&own).into_iter().map(|(kept, _)| kept.id).collect();
-        assert_eq!((kept.len(), kept.first()), (MOST_BUILDS, Some(&id(3))));
+        assert_eq!((kept.len(), kept.first()), (MAX_BUILDS, Some(&id(3))));
         records
             .remove_before(SystemTime::from(SystemClock.now()) - Duration::from_hours(1))
             .unwrap();
-        assert_eq!(records.all(&own).len(), MOST_BUILDS);
+        assert_eq!(records.all(&own).len(), MAX_BUILDS);
         let running = records.begin(&own, &record("now", DateTime::UNIX_EPOCH)).unwrap();
         records
             .remove_before(SystemTime::from(SystemClock.now()) + Duration::from_hours(1))

@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::tools::skills::front;
 
 const DESCRIPTION_CHARS: usize = 4_000;
-const MOST_DEPENDENCIES: usize = 20;
-const MOST_TEST_CASES: usize = 20;
-const MOST_ARGUMENTS: usize = 50;
+const MAX_DEPENDENCIES: usize = 20;
+const MAX_TEST_CASES: usize = 20;
+const MAX_ARGUMENTS: usize = 50;
 /// The maximum length of each text of a test case.
 const TEXT_BYTES: usize = 20_000;
 
@@ -129,11 +129,11 @@ impl BuildRequirement {
                 "description: it has {length} characters; 1 to {DESCRIPTION_CHARS} are allowed"
             ));
         }
-        within("dependencies", self.dependencies.len(), 0..=MOST_DEPENDENCIES)?;
+        within("dependencies", self.dependencies.len(), 0..=MAX_DEPENDENCIES)?;
         if let Some(odd) = self.dependencies.iter().find(|name| !is_dependency(name)) {
             return Err(format!("dependencies: {odd:?} is not the name of a module or a program"));
         }
-        within("testCases", self.test_cases.len(), 1..=MOST_TEST_CASES)?;
+        within("testCases", self.test_cases.len(), 1..=MAX_TEST_CASES)?;
         self.test_cases.iter().try_for_each(TestCase::check)
     }
 }
@@ -141,7 +141,7 @@ impl BuildRequirement {
 impl TestCase {
     fn check(&self) -> Result<(), String> {
         let named = |problem: String| format!("testCases: {:?}: {problem}", self.name);
-        within("args", self.args.len(), 0..=MOST_ARGUMENTS).map_err(named)?;
+        within("args", self.args.len(), 0..=MAX_ARGUMENTS).map_err(named)?;
         let texts = self.args.iter().chain(&self.input).chain(&self.output).chain([&self.name]);
         if texts.map(String::len).any(|bytes| bytes > TEXT_BYTES) {
             return Err(named(format!("a text is longer than {TEXT_BYTES} bytes")));

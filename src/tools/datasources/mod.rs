@@ -42,7 +42,7 @@ use visible::{Visibility, VisibleCatalog, VisibleTable};
 /// The maximum number of tables that one call describes in full.
 const DESCRIBED: usize = 40;
 const SAMPLE_ROWS: usize = 5;
-const MOST_SAMPLE_ROWS: usize = 20;
+const MAX_SAMPLE_ROWS: usize = 20;
 /// The time that a call may take in addition to the time limit of the database.
 const MARGIN: Duration = Duration::from_secs(15);
 
@@ -203,7 +203,7 @@ impl Tool for SampleTable {
     async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
         let Sample { source, table, rows } = parse(arguments)?;
         let source = find(&self.0, &source)?;
-        let rows = rows.unwrap_or(SAMPLE_ROWS).clamp(1, MOST_SAMPLE_ROWS);
+        let rows = rows.unwrap_or(SAMPLE_ROWS).clamp(1, MAX_SAMPLE_ROWS);
         let kind = source.database.kind();
         let plan = |catalog: &_| {
             let visible = source.visibility.of(catalog);

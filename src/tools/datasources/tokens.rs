@@ -8,14 +8,14 @@ use sqlparser::{
 
 use super::visible::is_invisible;
 
-const MOST_BYTES: usize = 20_000;
+const MAX_BYTES: usize = 20_000;
 /// The maximum number of keywords, operators and brackets. It limits nesting, so that the recursive
 /// checks cannot overflow the stack.
-const MOST_OPERATORS: usize = 1_000;
+const MAX_OPERATORS: usize = 1_000;
 /// Returns the tokens and the number of string literals.
 pub(super) fn tokens(sql: &str, dialect: &dyn Dialect) -> Result<(Vec<Token>, usize), String> {
-    if sql.len() > MOST_BYTES {
-        return Err(format!("the query is longer than {MOST_BYTES} bytes"));
+    if sql.len() > MAX_BYTES {
+        return Err(format!("the query is longer than {MAX_BYTES} bytes"));
     }
     let tokens = Tokenizer::new(dialect, sql).tokenize();
     let tokens = tokens.map_err(|problem| format!("the query cannot be read: {problem}"))?;
@@ -43,7 +43,7 @@ pub(super) fn tokens(sql: &str, dialect: &dyn Dialect) -> Result<(Vec<Token>, us
             return Err(format!("the query has an invisible character (U+{:04X})", u32::from(c)));
         }
     }
-    if operators > MOST_OPERATORS {
+    if operators > MAX_OPERATORS {
         return Err("the query is too complicated".into());
     }
     Ok((tokens, literals))

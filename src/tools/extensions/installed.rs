@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// The maximum number of installed servers, and of files with those that were removed.
-const MOST_SERVERS: usize = 100;
-const MOST_FILES: usize = 1_000;
+const MAX_SERVERS: usize = 100;
+const MAX_FILES: usize = 1_000;
 
 /// An installed server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,16 +114,16 @@ impl ServerFolder {
         let (all, installed) = (self.all()?, self.installed()?);
         let is_new = server.state != ServerState::Removed && !installed.contains_key(name);
         ensure!(
-            !is_new || installed.len() < MOST_SERVERS,
-            "the maximum of {MOST_SERVERS} installed servers is reached: remove one first"
+            !is_new || installed.len() < MAX_SERVERS,
+            "the maximum of {MAX_SERVERS} installed servers is reached: remove one first"
         );
         let is_same = |known: &InstalledServer| {
             known.server == server.server && known.registry == server.registry
         };
         ensure!(all.get(name).is_none_or(is_same), "another server has the name {name}");
         ensure!(
-            all.contains_key(name) || all.len() < MOST_FILES,
-            "{} has more than {MOST_FILES} files: delete those of servers that were removed",
+            all.contains_key(name) || all.len() < MAX_FILES,
+            "{} has more than {MAX_FILES} files: delete those of servers that were removed",
             self.0.display()
         );
         let path = self.path(name);
@@ -180,7 +180,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = ServerFolder::of(home.path());
         let lock = folder.lock().unwrap();
-        for number in 0..MOST_SERVERS {
+        for number in 0..MAX_SERVERS {
             folder.put(&lock, &format!("s{number}"), &server()).unwrap();
         }
         assert!(

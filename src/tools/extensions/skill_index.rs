@@ -19,7 +19,7 @@ use crate::tools::{
 /// Where a website has its index.
 const WELL_KNOWN: &str = "/.well-known/agent-skills/index.json";
 /// The maximum number of entries of an index that are read.
-const MOST_ENTRIES: usize = 5_000;
+const MAX_ENTRIES: usize = 5_000;
 /// The maximum size of an archive, and of everything in it.
 const ARCHIVE_BYTES: usize = 20_000_000;
 const UNPACKED_BYTES: u64 = 40_000_000;
@@ -80,7 +80,7 @@ pub async fn entries(web_client: &WebClient, url: &Url) -> Result<Vec<SkillEntry
             index.schema
         )));
     }
-    let entries = index.skills.into_iter().take(MOST_ENTRIES);
+    let entries = index.skills.into_iter().take(MAX_ENTRIES);
     let entries = entries.filter_map(|entry| serde_json::from_value::<SkillEntry>(entry).ok());
     Ok(entries.map(|entry| SkillEntry { index: Some(url.clone()), ..entry }).collect())
 }

@@ -58,7 +58,7 @@ pub(super) struct InsufficientScope {
 }
 
 /// The maximum number of scopes that a server can require, and their length.
-const MOST_SCOPES: usize = 50;
+const MAX_SCOPES: usize = 50;
 const SCOPE_CHARS: usize = 200;
 
 impl InsufficientScope {
@@ -69,7 +69,7 @@ impl InsufficientScope {
             return None;
         };
         let named = refused.required_scope.as_deref().unwrap_or_default().split_whitespace();
-        let named = named.filter(|scope| is_scope(scope)).take(MOST_SCOPES);
+        let named = named.filter(|scope| is_scope(scope)).take(MAX_SCOPES);
         Some(Self { required: named.map(str::to_owned).collect() })
     }
 

@@ -15,13 +15,13 @@ use crate::{
 };
 
 /// If there are more options, the answer is typed.
-const MOST_BUTTONS: usize = 10;
+const MAX_BUTTONS: usize = 10;
 const BUTTON_CHARS: usize = 40;
-const MOST_FIELDS: usize = 10;
+const MAX_FIELDS: usize = 10;
 /// The maximum number of attempts after an invalid answer.
 const TRIES: usize = 3;
 /// The maximum number of options.
-const MOST_CHOICES: usize = 100;
+const MAX_CHOICES: usize = 100;
 /// What no server may ask for, in the supported languages.
 const SECRETS: [&str; 12] = [
     "password",
@@ -115,12 +115,12 @@ impl ElicitationSource<'_> {
         let mut fields: Vec<_> =
             fields.map(|(name, schema)| Field::of(name, schema, required(name))).collect();
         let mut omitted = Vec::new();
-        if fields.len() > MOST_FIELDS {
+        if fields.len() > MAX_FIELDS {
             let optional = fields.extract_if(.., |field| !field.required);
             omitted = optional.map(|field| field.asked().field).collect();
         }
-        let too_long = |field: &Field<'_>| field.choices.len() > MOST_CHOICES;
-        if fields.len() > MOST_FIELDS || fields.iter().any(too_long) {
+        let too_long = |field: &Field<'_>| field.choices.len() > MAX_CHOICES;
+        if fields.len() > MAX_FIELDS || fields.iter().any(too_long) {
             return Err(AutoDecline::TooMuch.into());
         }
         self.fields(
@@ -263,7 +263,7 @@ impl<'s> Field<'s> {
     /// Whether there are too many options for buttons, or too long ones.
     fn is_listed(&self) -> bool {
         let long = |(label, _): &(String, Value)| label.chars().count() > BUTTON_CHARS;
-        self.is("array") || self.choices.len() > MOST_BUTTONS || self.choices.iter().any(long)
+        self.is("array") || self.choices.len() > MAX_BUTTONS || self.choices.iter().any(long)
     }
 
     fn asked(&self) -> ElicitationText {

@@ -142,10 +142,10 @@ async fn a_server_cannot_fill_the_database() {
         let many: Vec<Value> = (0..600).map(|n| tool(&format!("tool{round}-{n:03}"))).collect();
         fixture.offers(&many.into());
         let tools = fixture.tools(config.clone()).await.expect("tools");
-        assert_eq!(tools.len(), if round < 2 { listing::MOST_TOOLS } else { 0 });
+        assert_eq!(tools.len(), if round < 2 { listing::MAX_TOOLS } else { 0 });
     }
     let pins = fixture.store.read(|tx| Box::pin(pins::of_server(tx, "m")));
-    assert_eq!(pins.await.expect("pins").len(), pins::MOST_PINS);
+    assert_eq!(pins.await.expect("pins").len(), pins::MAX_PINS);
 
     for description in ["a", "b", "a", "b", "c"] {
         let mut known = tool("tool0-000");

@@ -13,9 +13,9 @@ use super::{DISCOVER_FOR, McpConfig, session, session::McpSession};
 use crate::tools::ToolError;
 
 /// The maximum number of pages, for a server that always returns another one.
-pub(super) const MOST_PAGES: usize = 100;
+pub(super) const MAX_PAGES: usize = 100;
 /// The maximum number of tools of a server. The others are left out.
-pub(super) const MOST_TOOLS: usize = 500;
+pub(super) const MAX_TOOLS: usize = 500;
 
 /// A page of tools, as the server sent them.
 struct Page {
@@ -37,7 +37,7 @@ pub(super) async fn list(
 
 async fn pages(config: &McpConfig, session: &McpSession) -> Result<Vec<Definition>, ServiceError> {
     let (mut tools, mut cursor) = (Vec::new(), None);
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let page = page(session, cursor).await?;
         for (tool, problem) in page.unusable {
             tracing::warn!(
@@ -49,14 +49,14 @@ async fn pages(config: &McpConfig, session: &McpSession) -> Result<Vec<Definitio
         }
         tools.extend(page.tools);
         cursor = page.next;
-        if cursor.is_none() || tools.len() > MOST_TOOLS {
+        if cursor.is_none() || tools.len() > MAX_TOOLS {
             break;
         }
     }
-    if tools.len() > MOST_TOOLS {
+    if tools.len() > MAX_TOOLS {
         let server = &config.name;
-        tracing::warn!(mcp.server = server, MOST_TOOLS, "left out tools of a server: too many");
-        tools.truncate(MOST_TOOLS);
+        tracing::warn!(mcp.server = server, MAX_TOOLS, "left out tools of a server: too many");
+        tools.truncate(MAX_TOOLS);
     }
     Ok(tools)
 }

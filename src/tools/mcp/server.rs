@@ -34,7 +34,7 @@ use crate::{
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 const PING_FOR: Duration = Duration::from_secs(10);
 /// The maximum number of calls of a server at the same time. Further ones fail immediately.
-const MOST_CALLS: usize = 64;
+const MAX_CALLS: usize = 64;
 /// How long calls fail immediately after the server has not answered an attempt to connect.
 const REST_FOR: Duration = Duration::from_secs(30);
 
@@ -116,7 +116,7 @@ impl Server {
         let (connection, failures, token_is_insufficient) = <_>::default();
         let (health, prompts) = <_>::default();
         let link = Link::new(clock.clone());
-        let calls = Arc::new(Semaphore::new(MOST_CALLS));
+        let calls = Arc::new(Semaphore::new(MAX_CALLS));
         let pauses = PAUSES;
         Arc::new(Self {
             config,
@@ -151,7 +151,7 @@ impl Server {
     /// Counts a call until the permit is dropped.
     pub(super) fn begin_call(&self) -> Result<OwnedSemaphorePermit, ToolError> {
         self.calls.clone().try_acquire_owned().map_err(|_| {
-            self.config.broken(&format!("has {MOST_CALLS} calls in progress; try again later"))
+            self.config.broken(&format!("has {MAX_CALLS} calls in progress; try again later"))
         })
     }
 

@@ -39,7 +39,7 @@ pub const REQUEST_FOR: Duration = Duration::from_mins(2);
 /// How often the state of a job is asked for.
 pub const POLL_EVERY: Duration = Duration::from_secs(4);
 /// How many requests in succession may fail while a job runs.
-const MOST_FAILURES: u32 = 20;
+const MAX_FAILURES: u32 = 20;
 /// Added to the timeout of the call, for the submission and the download.
 const BEFORE_AND_AFTER: Duration = Duration::from_mins(5);
 /// The maximum size of a file: that of a bot on Telegram.
@@ -286,7 +286,7 @@ impl GenerateMedia {
                     | ToolError::RateLimited(_)),
                 ) => {
                     failures += 1;
-                    if failures == MOST_FAILURES {
+                    if failures == MAX_FAILURES {
                         return Err(error);
                     }
                     "the service does not answer".to_owned()

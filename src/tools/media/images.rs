@@ -31,9 +31,9 @@ use crate::{
 /// The timeout of a request: large pictures take more than a minute.
 pub const TIMEOUT: Duration = Duration::from_mins(4);
 /// The maximum number of pictures that one call makes.
-const MOST_PICTURES: u32 = 4;
+const MAX_PICTURES: u32 = 4;
 /// The maximum number of pictures that one call reads, and the size of each and of all.
-const MOST_INPUTS: usize = 8;
+const MAX_INPUTS: usize = 8;
 const INPUT_BYTES: u64 = 20 * 1024 * 1024;
 const ALL_INPUT_BYTES: usize = 40 * 1024 * 1024;
 /// Gemini takes requests of up to 20 MB, and Base64 adds a third.
@@ -165,11 +165,11 @@ impl Arguments {
         if self.prompt.trim().is_empty() || length > PROMPT_CHARS {
             return wrong(&format!("prompt: 1 to {PROMPT_CHARS} characters"));
         }
-        if !(1..=MOST_PICTURES).contains(&self.count()) {
-            return wrong(&format!("count: 1 to {MOST_PICTURES}"));
+        if !(1..=MAX_PICTURES).contains(&self.count()) {
+            return wrong(&format!("count: 1 to {MAX_PICTURES}"));
         }
-        if pictures > MOST_INPUTS {
-            return wrong(&format!("images: at most {MOST_INPUTS}"));
+        if pictures > MAX_INPUTS {
+            return wrong(&format!("images: at most {MAX_INPUTS}"));
         }
         if self.mask.is_some() && pictures == 0 {
             return wrong("mask: requires the picture that it belongs to (image)");

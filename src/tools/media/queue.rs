@@ -18,7 +18,7 @@ use crate::tools::{ToolError, web::client::WebResponse};
 
 /// The depth at which files are looked for in a result, and their maximum number.
 const DEEPEST: usize = 6;
-const MOST_FILES: usize = 16;
+const MAX_FILES: usize = 16;
 /// The maximum size of a result that contains its file.
 const RESULT_BYTES: usize = JSON_BYTES;
 
@@ -178,7 +178,7 @@ fn is_id(id: &str) -> bool {
 
 /// The URLs in a result, which models arrange in many ways.
 fn collect(output: &Value, depth: usize, files: &mut Vec<Url>) {
-    if files.len() == MOST_FILES || depth == 0 {
+    if files.len() == MAX_FILES || depth == 0 {
         return;
     }
     match output {

@@ -14,7 +14,7 @@ use super::manifest::Manifest;
 const MODULE_BYTES: u64 = 16 * 1024 * 1024;
 const MANIFEST_BYTES: u64 = 64 * 1024;
 /// The maximum number of components.
-const MOST_MODULES: usize = 100;
+const MAX_MODULES: usize = 100;
 
 /// Where components are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,9 +45,9 @@ impl ModulePlaces {
         let mut paths: Vec<_> = found.chain(self.files.iter().cloned()).collect();
         paths.sort();
         paths.dedup();
-        if paths.len() > MOST_MODULES {
-            tracing::warn!(most = MOST_MODULES, "left out WASM tools: there are too many");
-            paths.truncate(MOST_MODULES);
+        if paths.len() > MAX_MODULES {
+            tracing::warn!(most = MAX_MODULES, "left out WASM tools: there are too many");
+            paths.truncate(MAX_MODULES);
         }
         paths
     }

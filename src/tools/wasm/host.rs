@@ -34,8 +34,8 @@ pub mod bindings {
 
 const FILE_BYTES: usize = 5_000_000;
 /// The maximum number of requests and file accesses of a call.
-const MOST_ACCESSES: usize = 200;
-const MOST_LOG_LINES: usize = 200;
+const MAX_ACCESSES: usize = 200;
+const MAX_LOG_LINES: usize = 200;
 const LOG_LINE_CHARS: usize = 500;
 /// The maximum number of elements in all tables of a component.
 const TABLE_ELEMENTS: usize = 100_000;
@@ -141,8 +141,8 @@ impl HostState {
     /// The call that accesses something.
     fn accessing(&mut self) -> Result<&OngoingCall, ToolError> {
         self.accesses += 1;
-        if self.accesses > MOST_ACCESSES {
-            let why = format!("a call can make {MOST_ACCESSES} requests and file accesses");
+        if self.accesses > MAX_ACCESSES {
+            let why = format!("a call can make {MAX_ACCESSES} requests and file accesses");
             return Err(ToolError::ExecutionFailed(why));
         }
         let why = "nothing can be accessed while a tool is described";
@@ -158,7 +158,7 @@ impl HostState {
 impl Host for HostState {
     async fn log(&mut self, level: Level, message: String) {
         let Some(call) = self.call.as_ref().filter(|call| call.grants.log) else { return };
-        if self.log.len() >= MOST_LOG_LINES {
+        if self.log.len() >= MAX_LOG_LINES {
             return;
         }
         let message: String = message.chars().take(LOG_LINE_CHARS).collect();

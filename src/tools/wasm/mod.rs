@@ -36,7 +36,7 @@ use manifest::Grants;
 use runtime::LoadedModule;
 
 /// The maximum number of calls of WASM tools at the same time. Further ones wait.
-const MOST_CALLS: usize = 16;
+const MAX_CALLS: usize = 16;
 
 /// The limits of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub struct WasmHost {
 
 impl WasmHost {
     pub fn new(http: HttpRequest, limits: WasmLimits) -> Self {
-        Self { http, limits, calls: Semaphore::new(MOST_CALLS) }
+        Self { http, limits, calls: Semaphore::new(MAX_CALLS) }
     }
 }
 

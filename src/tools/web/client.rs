@@ -20,7 +20,7 @@ use crate::tools::ToolError;
 const CONNECT_FOR: Duration = Duration::from_secs(10);
 /// The default timeout of a request with all its redirects.
 const ANSWER_FOR: Duration = Duration::from_secs(25);
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 /// Lower ports belong to services other than the web: mail, shells, old databases.
 const FIRST_FREE_PORT: u16 = 1024;
 
@@ -187,7 +187,7 @@ impl WebClient {
         may_follow: &MayFollow<'_>,
     ) -> Result<WebResponse, ToolError> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             self.may_go(&ask.url)?;
             let answer = self.send_once(&ask).await?;
             let next = if fetches { next_hop(&answer) } else { None };
@@ -204,7 +204,7 @@ impl WebClient {
             }
             ask.url = next;
         }
-        Err(ToolError::ExternalService(format!("more than {MOST_REDIRECTS} redirects")))
+        Err(ToolError::ExternalService(format!("more than {MAX_REDIRECTS} redirects")))
     }
 
     async fn send_once(&self, ask: &WebRequest) -> Result<WebResponse, ToolError> {

@@ -13,7 +13,7 @@ use super::providers::{Hit, SearchEngine, SearchQuery};
 
 /// The maximum length of the vendor's answer, in tokens, and of its searches.
 const ANSWER_TOKENS: u32 = 2_000;
-const MOST_SEARCHES: u32 = 3;
+const MAX_SEARCHES: u32 = 3;
 
 /// The address of a request for this model.
 pub(super) fn address(kind: SearchEngine, base: &Url, model: &str) -> Url {
@@ -43,7 +43,7 @@ pub(super) fn body(kind: SearchEngine, model: &str, search: &SearchQuery) -> Opt
             "max_tokens": ANSWER_TOKENS,
             "messages": [{ "role": "user", "content": prompt }],
             "tools": [{
-                "type": "web_search_20250305", "name": "web_search", "max_uses": MOST_SEARCHES,
+                "type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES,
             }],
         })),
         SearchEngine::Gemini => Some(json!({

@@ -11,7 +11,7 @@ use crate::{
     agent::{catalog::ToolSpec, paths::normalise, policy::FileDigests},
     store::{
         memory::MAX_BYTES,
-        wiki::{self, MOST_SOURCES, PageChange, PageEdit, Saved, SourceKind, WikiSource},
+        wiki::{self, MAX_SOURCES, PageChange, PageEdit, Saved, SourceKind, WikiSource},
     },
     texts::preview::Preview,
     tools::{
@@ -212,9 +212,9 @@ impl WritingTool {
             long(&source.source, SOURCE_CHARS)
                 || source.quote.as_deref().is_some_and(|quote| long(quote, QUOTE_CHARS))
         });
-        if too_long || wanted.sources.len() > MOST_SOURCES {
+        if too_long || wanted.sources.len() > MAX_SOURCES {
             return Err(ToolError::InvalidParameters(format!(
-                "at most {MOST_SOURCES} sources, each of {SOURCE_CHARS} characters with a quote of \
+                "at most {MAX_SOURCES} sources, each of {SOURCE_CHARS} characters with a quote of \
                     {QUOTE_CHARS}"
             )));
         }
@@ -274,7 +274,7 @@ fn saved(page: &str, saved: &Saved) -> Result<Output, ToolError> {
             "{page} would be longer than {MAX_BYTES} bytes: shorten it, or begin another page"
         )),
         Saved::TooManySources => {
-            failed(format!("{page} would have more than {MOST_SOURCES} sources"))
+            failed(format!("{page} would have more than {MAX_SOURCES} sources"))
         }
         Saved::Full => Err(full()),
         Saved::Changed => Err(changed(page)),
