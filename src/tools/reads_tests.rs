@@ -15,7 +15,7 @@ use crate::{
 
 /// The arguments with paths that do not taint: tool, JSON pointer, and why nothing of the file gets
 /// to the model or into a file.
-const HARMLESS: [[&str; 3]; 16] = [
+const HARMLESS: [[&str; 3]; 13] = [
     ["apply_patch", "/path", "the agent must have read the file before"],
     ["convert_document", "/path", "the file is written"],
     ["json", "/path", "a path within the JSON"],
@@ -24,9 +24,6 @@ const HARMLESS: [[&str; 3]; 16] = [
     ["memory_forget", "/path", "a note of the memory"],
     ["memory_recall", "/path", "a note, whose result carries its own taint"],
     ["memory_store", "/path", "a note of the memory"],
-    ["render_docx", "/markdown", "pictures are drawn, not quoted"],
-    ["render_pdf", "/markdown", "pictures are drawn, not quoted"],
-    ["render_pptx", "/markdown", "pictures are drawn, not quoted"],
     ["send_file", "/filePath", "the file is sent to people only"],
     ["wiki_compile_page", "/sources/*/source", "the source is named, not read"],
     ["wiki_create_page", "/sources/*/source", "the source is named, not read"],
