@@ -1,13 +1,15 @@
 //! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`; and
 //! with `flood` behind that, how long it takes while somebody else writes 10,000 messages.
 //! `bench-turns BINARY MINUTES soak` keeps up 20 turns a second and prints how memory and files grow.
-//! `bench-turns BINARY table` prints a table of the gateway next to [`floor`].
+//! `bench-turns BINARY table` prints a table of the gateway next to [`floor`], and
+//! `bench-turns BINARY SERVER nodes` one of several nodes on a PostgreSQL server.
 //!
 //! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
 //! says one thing after another and waits for each answer. Prints the median, what two fsyncs take
 //! on the same disk in the same run (the physical floor of a durable turn), CPU and memory.
 
 mod floor;
+mod nodes;
 mod table;
 
 use fakes::{llm, telegram};
@@ -29,10 +31,11 @@ async fn main() -> Result<()> {
             return floor::run((*bot).to_owned(), (*model).to_owned(), database).await;
         }
         [binary, "table"] => return table::print(binary).await,
+        [binary, server, "nodes"] => return nodes::print(binary, server).await,
         _ => {}
     }
     let mut arguments = all.into_iter();
-    let usage = "usage: bench-turns BINARY [TURNS [flood] | MINUTES soak | table]";
+    let usage = "usage: bench-turns BINARY [TURNS [flood] | MINUTES soak | table | SERVER nodes]";
     let binary = arguments.next().ok_or(usage)?;
     let turns: usize = arguments.next().map_or(Ok(200), |n| n.parse())?;
     let telegram = telegram::FakeTelegram::start().await;

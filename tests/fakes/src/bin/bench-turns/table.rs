@@ -109,7 +109,7 @@ impl Drop for Running {
 }
 
 /// Answers by the last message: calls a tool if it asks for one, and otherwise ends the turn.
-fn author(request: &Request) -> Answer {
+pub fn author(request: &Request) -> Answer {
     let last = request.body["messages"].as_array().and_then(|all| all.last());
     let said = last.map(|last| last["content"].to_string()).unwrap_or_default();
     let is_result = last.is_some_and(|last| last["role"] == "tool");
@@ -178,7 +178,7 @@ async fn sequential(telegram: &FakeTelegram, child: &Child) -> Result<Vec<Option
 }
 
 /// Turns per second, and the CPU of each in milliseconds.
-async fn under_load(telegram: &FakeTelegram, child: &Child, kind: &str) -> Result<(f64, f64)> {
+pub async fn under_load(telegram: &FakeTelegram, child: &Child, kind: &str) -> Result<(f64, f64)> {
     let (before, started) = (cpu_seconds(child)?, Instant::now());
     let people = named(CONVERSATIONS);
     let talking = people.iter().map(async |person| {
