@@ -286,7 +286,9 @@ mod tests {
         ];
         let (finishes, end) = commit_group(&mut conn, jobs.into_iter());
         end.clone().expect_err("the savepoint is gone");
-        finishes.into_iter().for_each(|finish| finish(end.clone()));
+        for finish in finishes {
+            finish(end.clone());
+        }
         assert!(!committed.load(Ordering::Acquire));
         let count: i64 = conn.query_row("SELECT COUNT(*) FROM rows", [], |row| row.get(0)).unwrap();
         assert_eq!(count, 0);
