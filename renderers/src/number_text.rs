@@ -1,6 +1,6 @@
 //! Numbers and dates as text, by the number formats of spreadsheets (ECMA-376 part 1, 18.8.31).
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::RangeInclusive};
 
 use chrono::{Datelike as _, Duration, NaiveDate, NaiveDateTime, Timelike as _};
 
@@ -160,9 +160,10 @@ fn number(value: f64, parts: &[FormatPart]) -> String {
         let range = parts.get(from..to).unwrap_or_default();
         range.iter().filter(|part| matches!(part, FormatPart::Digit(c) if is(*c))).count()
     };
-    let least_whole = digits(first_digit, end_of_whole, |c| c == '0');
-    let (most, least) = point.map_or((0, 0), |point| {
-        (digits(point, last_digit + 1, |_| true), digits(point, last_digit + 1, |c| c == '0'))
+    let min_whole = digits(first_digit, end_of_whole, |c| c == '0');
+    let decimals = point.map_or(0..=0, |point| {
+        let max = digits(point, last_digit + 1, |_| true).min(DECIMALS);
+        digits(point, last_digit + 1, |c| c == '0').min(max)..=max
     });
     let mut value = value * 100_f64.powi(percents as i32) / 1_000_f64.powi(scale as i32);
     let mut exponent = 0;
@@ -171,7 +172,7 @@ fn number(value: f64, parts: &[FormatPart]) -> String {
         exponent = value.abs().log10().floor() as i32;
         value /= 10_f64.powi(exponent);
     }
-    let body = body(value.abs(), (least_whole, is_grouped), (least, most.min(DECIMALS)));
+    let body = body(value.abs(), WholeDigits { min: min_whole, is_grouped }, decimals);
     let is_zero = body.bytes().all(|b| matches!(b, b'0' | b'.' | b','));
     let mut text = if value < 0.0 && !is_zero { "-".to_owned() } else { String::new() };
     for (at, part) in parts.iter().enumerate() {
@@ -198,13 +199,19 @@ fn literals(parts: &[FormatPart]) -> String {
     text.collect::<String>().trim().to_owned()
 }
 
+/// The digits before the decimal point.
+struct WholeDigits {
+    min: usize,
+    is_grouped: bool,
+}
+
 /// The digits of a positive number.
-fn body(value: f64, whole: (usize, bool), decimals: (usize, usize)) -> String {
-    let ((least_whole, is_grouped), (least, most)) = (whole, decimals);
-    let text = rounded(value, most);
+fn body(value: f64, whole: WholeDigits, decimals: RangeInclusive<usize>) -> String {
+    let WholeDigits { min: min_whole, is_grouped } = whole;
+    let text = rounded(value, *decimals.end());
     let (digits, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let digits = if digits == "0" && least_whole == 0 { "" } else { digits };
-    let digits = format!("{digits:0>least_whole$}");
+    let digits = if digits == "0" && min_whole == 0 { "" } else { digits };
+    let digits = format!("{digits:0>min_whole$}");
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if is_grouped && at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -212,7 +219,7 @@ fn body(value: f64, whole: (usize, bool), decimals: (usize, usize)) -> String {
         }
         grouped.push(digit);
     }
-    let keep = fraction.trim_end_matches('0').len().max(least);
+    let keep = fraction.trim_end_matches('0').len().max(*decimals.start());
     if keep == 0 { grouped } else { format!("{grouped}.{}", &fraction[..keep]) }
 }
 
@@ -243,7 +250,14 @@ fn moment(serial: f64, parts: &[FormatPart]) -> Option<String> {
         match part {
             FormatPart::Date(run) => {
                 let is_minute = run.starts_with('m') && is_minute(parts, index);
-                text.push_str(&piece(run, at, serial, (has_half, is_minute)));
+                let hour = if has_half { (at.hour() + 11) % 12 + 1 } else { at.hour() };
+                text.push_str(&match run.as_str() {
+                    "m" if is_minute => at.minute().to_string(),
+                    "mm" if is_minute => format!("{:02}", at.minute()),
+                    "h" => hour.to_string(),
+                    "hh" => format!("{hour:02}"),
+                    run => piece(run, at, serial),
+                });
             }
             FormatPart::Literal(literal) => text.push_str(literal),
             FormatPart::Point => text.push('.'),
@@ -262,14 +276,11 @@ fn is_minute(parts: &[FormatPart], at: usize) -> bool {
     is(parts[..at].iter().rev().find(dates), 'h') || is(parts[at + 1..].iter().find(dates), 's')
 }
 
-fn piece(run: &str, at: NaiveDateTime, serial: f64, (has_half, is_minute): (bool, bool)) -> String {
-    let hour = if has_half { (at.hour() + 11) % 12 + 1 } else { at.hour() };
+fn piece(run: &str, at: NaiveDateTime, serial: f64) -> String {
     let seconds = (serial * 86_400.0).round();
     match run {
         "yy" | "y" => format!("{:02}", at.year() % 100),
         _ if run.starts_with('y') => format!("{:04}", at.year()),
-        "m" if is_minute => at.minute().to_string(),
-        "mm" if is_minute => format!("{:02}", at.minute()),
         "m" => at.month().to_string(),
         "mm" => format!("{:02}", at.month()),
         "mmm" => at.format("%b").to_string(),
@@ -278,8 +289,6 @@ fn piece(run: &str, at: NaiveDateTime, serial: f64, (has_half, is_minute): (bool
         "dd" => format!("{:02}", at.day()),
         "ddd" => at.format("%a").to_string(),
         "dddd" => at.format("%A").to_string(),
-        "h" => hour.to_string(),
-        "hh" => format!("{hour:02}"),
         "s" => at.second().to_string(),
         "ss" => format!("{:02}", at.second()),
         "[h]" => format!("{:.0}", (seconds / 3_600.0).floor()),

@@ -179,8 +179,8 @@ fn separator_of_line(text: &str) -> (char, bool) {
                 .for_each(|(n, _)| *n += 1),
         }
     }
-    let most = SEPARATORS.into_iter().zip(counts).max_by_key(|(_, count)| *count);
-    most.map_or((',', false), |(separator, count)| (separator, count > 0))
+    let best = SEPARATORS.into_iter().zip(counts).max_by_key(|(_, count)| *count);
+    best.map_or((',', false), |(separator, count)| (separator, count > 0))
 }
 
 /// A name, a header, and the rows beneath it.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::svg::{Canvas, GRID, Ink, LINE, QUIET, TextAnchor, WIDTH, short, width};
+use super::svg::{Bounds, Canvas, GRID, Ink, LINE, Point, QUIET, TextAnchor, WIDTH, short, width};
 use super::{Chart, ChartKind, Series, number};
 use crate::document::Color;
 
@@ -115,20 +115,25 @@ impl<'a> Plot<'a> {
             (&self.chart.y, &self.chart.x)
         };
         if let Some(name) = up {
-            canvas.text((14.0, self.top - 10.0), TextAnchor::Start, &short(name, 60), Ink::Quiet);
+            canvas.text(
+                Point(14.0, self.top - 10.0),
+                TextAnchor::Start,
+                &short(name, 60),
+                Ink::Quiet,
+            );
         }
         if let Some(name) = self.chart.y2.as_ref().filter(|_| !self.right_ys.is_empty()) {
-            let at = (WIDTH - 14.0, self.top - 10.0);
+            let at = Point(WIDTH - 14.0, self.top - 10.0);
             canvas.text(at, TextAnchor::End, &short(name, 40), Ink::Quiet);
         }
         if let Some(name) = across {
             let low = if self.is_slanted { self.slanted_height() } else { 0.0 };
-            let at = (middle, self.bottom + 2.0 * LINE + low);
+            let at = Point(middle, self.bottom + 2.0 * LINE + low);
             canvas.text(at, TextAnchor::Middle, &short(name, 80), Ink::Quiet);
         }
         if self.chart.kind == ChartKind::Scatter {
             for tick in &self.xs {
-                let at = (self.x(*tick), self.bottom + 16.0);
+                let at = Point(self.x(*tick), self.bottom + 16.0);
                 canvas.text(at, TextAnchor::Middle, &number(*tick), Ink::Quiet);
             }
             self.points(canvas);
@@ -145,9 +150,9 @@ impl<'a> Plot<'a> {
         }
         let zero = self.along(self.ys[0].max(0.0).min(self.ys[self.ys.len() - 1]));
         if self.chart.is_horizontal {
-            canvas.line((zero, self.top), (zero, self.bottom), QUIET);
+            canvas.line(Point(zero, self.top), Point(zero, self.bottom), QUIET);
         } else {
-            canvas.line((self.left, zero), (self.right, zero), QUIET);
+            canvas.line(Point(self.left, zero), Point(self.right, zero), QUIET);
         }
     }
 
@@ -161,17 +166,17 @@ impl<'a> Plot<'a> {
         for tick in &self.ys {
             let at = self.along(*tick);
             if self.chart.is_horizontal {
-                canvas.line((at, self.top), (at, self.bottom), GRID);
+                canvas.line(Point(at, self.top), Point(at, self.bottom), GRID);
                 canvas.text(
-                    (at, self.bottom + 16.0),
+                    Point(at, self.bottom + 16.0),
                     TextAnchor::Middle,
                     &number(*tick),
                     Ink::Quiet,
                 );
             } else {
-                canvas.line((self.left, at), (self.right, at), GRID);
+                canvas.line(Point(self.left, at), Point(self.right, at), GRID);
                 canvas.text(
-                    (self.left - 8.0, at + 4.0),
+                    Point(self.left - 8.0, at + 4.0),
                     TextAnchor::End,
                     &number(*tick),
                     Ink::Quiet,
@@ -180,7 +185,7 @@ impl<'a> Plot<'a> {
         }
         for tick in &self.right_ys {
             let y = self.bottom - share(&self.right_ys, *tick) * (self.bottom - self.top);
-            let at = (self.right + 8.0, y + 4.0);
+            let at = Point(self.right + 8.0, y + 4.0);
             canvas.text(at, TextAnchor::Start, &number(*tick), Ink::Quiet);
         }
     }
@@ -196,14 +201,14 @@ impl<'a> Plot<'a> {
         for (at, name) in self.chart.categories.iter().enumerate().step_by(every) {
             let (band, name) = (self.band(at), short(name, 40));
             if self.chart.is_horizontal {
-                let at = (self.left - 8.0, band + 4.0);
+                let at = Point(self.left - 8.0, band + 4.0);
                 canvas.text(at, TextAnchor::End, &fitted(&name, NAMES), Ink::Name);
             } else if self.is_slanted {
                 // A name does not rise above the left edge.
                 let room = (SLANTED / SLOPE).min(band / 0.77 - 4.0);
-                canvas.slanted((band + 4.0, self.bottom + 14.0), &fitted(&name, room));
+                canvas.slanted(Point(band + 4.0, self.bottom + 14.0), &fitted(&name, room));
             } else {
-                canvas.text((band, self.bottom + 16.0), TextAnchor::Middle, &name, Ink::Name);
+                canvas.text(Point(band, self.bottom + 16.0), TextAnchor::Middle, &name, Ink::Name);
             }
         }
     }
@@ -240,25 +245,25 @@ impl<'a> Plot<'a> {
         let middle = bar.at + bar.wide / 2.0;
         let centre = f64::midpoint(from, to);
         if self.chart.is_horizontal {
-            canvas.rect((low, bar.at), (long, thick), &color);
-            let at = (if is_inside { centre } else { to + 4.0 }, middle + 4.0);
-            let (at, anchor) = match (is_inside, value < 0.0) {
-                (true, _) => (at, TextAnchor::Middle),
-                (false, true) => ((to - 4.0, at.1), TextAnchor::End),
-                (false, false) => (at, TextAnchor::Start),
+            canvas.rect(Bounds { x: low, y: bar.at, width: long, height: thick }, &color);
+            let (x, anchor) = match (is_inside, value < 0.0) {
+                (true, _) => (centre, TextAnchor::Middle),
+                (false, true) => (to - 4.0, TextAnchor::End),
+                (false, false) => (to + 4.0, TextAnchor::Start),
             };
+            let at = Point(x, middle + 4.0);
             if is_shown {
                 canvas.text(at, anchor, &text, ink);
             }
         } else {
-            canvas.rect((bar.at, low), (thick, long), &color);
+            canvas.rect(Bounds { x: bar.at, y: low, width: thick, height: long }, &color);
             let y = match (is_inside, value < 0.0) {
                 (true, _) => centre + 4.0,
                 (false, true) => to + 13.0,
                 (false, false) => to - 4.0,
             };
             if is_shown {
-                canvas.text((middle, y), TextAnchor::Middle, &text, ink);
+                canvas.text(Point(middle, y), TextAnchor::Middle, &text, ink);
             }
         }
     }
@@ -278,9 +283,14 @@ impl<'a> Plot<'a> {
                     let step = if pen_is_up { 'M' } else { 'L' };
                     let (x, y) = (self.band(band), self.height(series, *value));
                     let _ = write!(path, "{step}{x:.1} {y:.1}");
-                    canvas.dot((x, y), 3.0, &color);
+                    canvas.dot(Point(x, y), 3.0, &color);
                     if self.chart.shows_values_of(series) {
-                        canvas.text((x, y - 8.0), TextAnchor::Middle, &number(*value), Ink::Quiet);
+                        canvas.text(
+                            Point(x, y - 8.0),
+                            TextAnchor::Middle,
+                            &number(*value),
+                            Ink::Quiet,
+                        );
                     }
                 }
                 pen_is_up = value.is_none();
@@ -326,7 +336,7 @@ impl<'a> Plot<'a> {
         for (at, series) in self.chart.series.iter().enumerate() {
             for (x, value) in self.chart.xs.iter().zip(&series.values) {
                 if let Some(value) = value {
-                    canvas.dot((self.x(*x), self.along(*value)), 4.0, &canvas.color(at));
+                    canvas.dot(Point(self.x(*x), self.along(*value)), 4.0, &canvas.color(at));
                 }
             }
         }

@@ -37,7 +37,7 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
     let _ = write!(canvas.out, "<desc>{}</desc>", escaped(&chart.description()));
     let mut top = 10.0;
     if let Some(title) = &chart.title {
-        canvas.text((WIDTH / 2.0, 22.0), TextAnchor::Middle, &short(title, 80), Ink::Title);
+        canvas.text(Point(WIDTH / 2.0, 22.0), TextAnchor::Middle, &short(title, 80), Ink::Title);
         top = 36.0;
     }
     let bottom = high - 8.0 - legend(&mut canvas, chart, high);
@@ -85,12 +85,24 @@ pub(super) enum Ink {
     On(Color),
 }
 
+/// A point of the canvas: to the right, and down.
+#[derive(Clone, Copy)]
+pub(super) struct Point(pub f64, pub f64);
+
+/// A rectangle of the canvas.
+pub(super) struct Bounds {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
 impl Canvas<'_> {
     pub(super) fn color(&self, at: usize) -> Color {
         self.palette[at % self.palette.len()]
     }
 
-    pub(super) fn text(&mut self, at: (f64, f64), anchor: TextAnchor, text: &str, ink: Ink) {
+    pub(super) fn text(&mut self, at: Point, anchor: TextAnchor, text: &str, ink: Ink) {
         let anchor = match anchor {
             TextAnchor::Start => "start",
             TextAnchor::Middle => "middle",
@@ -112,7 +124,8 @@ impl Canvas<'_> {
     }
 
     /// A text that rises to the right and ends at that point.
-    pub(super) fn slanted(&mut self, (x, y): (f64, f64), text: &str) {
+    pub(super) fn slanted(&mut self, end: Point, text: &str) {
+        let Point(x, y) = end;
         let _ = write!(
             self.out,
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"{INK}\" \
@@ -121,14 +134,15 @@ impl Canvas<'_> {
         );
     }
 
-    pub(super) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), color: &str) {
+    pub(super) fn rect(&mut self, bounds: Bounds, color: &str) {
+        let Bounds { x, y, width, height } = bounds;
         let _ = write!(
             self.out,
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"#{color}\"/>"
         );
     }
 
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), color: &str) {
+    pub(super) fn line(&mut self, from: Point, to: Point, color: &str) {
         let _ = write!(
             self.out,
             "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" stroke=\"{color}\" stroke-width=\"1\"/>",
@@ -136,7 +150,8 @@ impl Canvas<'_> {
         );
     }
 
-    pub(super) fn dot(&mut self, (x, y): (f64, f64), radius: f64, color: &str) {
+    pub(super) fn dot(&mut self, center: Point, radius: f64, color: &str) {
+        let Point(x, y) = center;
         let _ = write!(
             self.out,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"#{color}\"/>"
@@ -185,8 +200,8 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
         let y = height - 8.0 - high + row as f64 * LINE + 12.0;
         for (at, wide) in line {
             let (top, high) = if chart.series[*at].is_line { (5.5, 3.0) } else { (9.0, 10.0) };
-            canvas.rect((x, y - top), (10.0, high), &canvas.color(*at));
-            canvas.text((x + 15.0, y), TextAnchor::Start, &names[*at], Ink::Name);
+            canvas.rect(Bounds { x: x, y: y - top, width: 10.0, height: high }, &canvas.color(*at));
+            canvas.text(Point(x + 15.0, y), TextAnchor::Start, &names[*at], Ink::Name);
             x += wide;
         }
     }
@@ -199,7 +214,7 @@ fn pie(canvas: &mut Canvas<'_>, chart: &Chart, rows: Range<f64>) {
     let values: Vec<f64> = chart.series[0].values.iter().map(|v| v.unwrap_or(0.0)).collect();
     let total: f64 = values.iter().sum();
     let radius = ((bottom - top) / 2.0 - 8.0).min(140.0);
-    let center = (190.0, f64::midpoint(top, bottom));
+    let center = Point(190.0, f64::midpoint(top, bottom));
     let mut from = 0.0;
     for (at, value) in values.iter().enumerate() {
         let to = from + value / total;
@@ -235,8 +250,8 @@ fn pie(canvas: &mut Canvas<'_>, chart: &Chart, rows: Range<f64>) {
             Labels::None => name,
             _ => format!("{name}: {} ({share} %)", number(*value)),
         };
-        canvas.rect((370.0, y - 9.0), (10.0, 10.0), &canvas.color(at));
-        canvas.text((386.0, y), TextAnchor::Start, &text, Ink::Name);
+        canvas.rect(Bounds { x: 370.0, y: y - 9.0, width: 10.0, height: 10.0 }, &canvas.color(at));
+        canvas.text(Point(386.0, y), TextAnchor::Start, &text, Ink::Name);
         y += LINE;
     }
 }

@@ -12,13 +12,20 @@ use crate::package::xml::Xml;
 pub struct Shape {
     pub style: &'static str,
     pub keep_next: bool,
-    /// List level and number, if the paragraph starts an item.
-    pub number: Option<(usize, u32)>,
+    /// Set if the paragraph starts an item.
+    pub number: Option<ListNumber>,
     pub indent: i64,
     pub hanging: i64,
     pub bidi: bool,
     pub tight: bool,
     pub align: Align,
+}
+
+/// A level of a list, and the id of its numbering.
+#[derive(Debug, Clone, Copy)]
+pub struct ListNumber {
+    pub level: usize,
+    pub id: u32,
 }
 
 impl Shape {
@@ -29,10 +36,10 @@ impl Shape {
         if self.keep_next {
             xml.empty("w:keepNext", &[]);
         }
-        if let Some((level, number)) = self.number {
+        if let Some(ListNumber { level, id }) = self.number {
             xml.open("w:numPr", &[]);
             xml.val("w:ilvl", &level.to_string());
-            xml.val("w:numId", &number.to_string());
+            xml.val("w:numId", &id.to_string());
             xml.close();
         }
         if self.bidi {

@@ -66,7 +66,9 @@ impl Draw<'_> {
                 marks[*mark as usize] = true;
                 self.inlines(xml, parts, RunFormat { marks, ..format });
             }
-            Inline::Link { url, title, content } => self.link(xml, (url, title), content, format),
+            Inline::Link { url, title, content } => {
+                self.link(xml, LinkTarget { url, title }, content, format);
+            }
             Inline::Image { url, alt, title } => {
                 self.inline_picture(xml, PictureText { url, alt, title }, format);
             }
@@ -81,8 +83,14 @@ impl Draw<'_> {
         }
     }
 
-    fn link(&mut self, xml: &mut Xml, to: (&str, &str), content: &[Inline], format: RunFormat) {
-        let (url, title) = to;
+    fn link(
+        &mut self,
+        xml: &mut Xml,
+        target: LinkTarget<'_>,
+        content: &[Inline],
+        format: RunFormat,
+    ) {
+        let LinkTarget { url, title } = target;
         let target = match url.strip_prefix('#') {
             Some(anchor) => self.anchors.target(anchor).map(|name| ("w:anchor", name.to_owned())),
             None if url.len() <= LINK_LETTERS && allowed(url) => {
@@ -104,6 +112,12 @@ impl Draw<'_> {
         self.inlines(xml, content, RunFormat { link: true, ..format });
         xml.close();
     }
+}
+
+/// Where a link leads. Its title is shown as a tooltip.
+struct LinkTarget<'a> {
+    url: &'a str,
+    title: &'a str,
 }
 
 /// The URL schemes that links may use.

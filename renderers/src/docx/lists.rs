@@ -1,6 +1,6 @@
 //! Lists: bullets, restarting numbers, tasks.
 
-use super::blocks::Shape;
+use super::blocks::{ListNumber, Shape};
 use super::draw::{Draw, Place};
 use super::numbering::{BULLET, DONE, LEVELS, OPEN, STEP};
 use crate::document::{Block, Item, List};
@@ -29,13 +29,18 @@ impl Draw<'_> {
                 Some(false) => OPEN,
                 None => number.unwrap_or(BULLET),
             };
-            self.item(xml, item, (level, number), Place { tight: list.tight, ..place });
+            self.item(
+                xml,
+                item,
+                ListNumber { level, id: number },
+                Place { tight: list.tight, ..place },
+            );
         }
     }
 
     /// Writes an item: its first paragraph has the bullet or number, the others are indented below
     /// it.
-    fn item(&mut self, xml: &mut Xml, item: &Item, number: (usize, u32), place: Place) {
+    fn item(&mut self, xml: &mut Xml, item: &Item, number: ListNumber, place: Place) {
         let mark = Shape {
             style: "ListParagraph",
             number: Some(number),

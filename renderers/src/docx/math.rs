@@ -29,7 +29,7 @@ impl Draw<'_> {
             }
             Err(reason) => {
                 Shape { align: Align::Center, ..shape(place) }.write(xml);
-                self.source(xml, (source, &reason), place.into());
+                self.source(xml, source, &reason, place.into());
             }
         }
         xml.close();
@@ -43,7 +43,7 @@ impl Draw<'_> {
                 omml::write(xml, &formula, &letters);
                 xml.close();
             }
-            Err(reason) => self.source(xml, (source, &reason), format),
+            Err(reason) => self.source(xml, source, &reason, format),
         }
     }
 
@@ -54,8 +54,7 @@ impl Draw<'_> {
         }
     }
 
-    fn source(&mut self, xml: &mut Xml, formula: (&str, &str), format: RunFormat) {
-        let (source, reason) = formula;
+    fn source(&mut self, xml: &mut Xml, source: &str, reason: &str, format: RunFormat) {
         let shown: String = source.trim().chars().take(60).collect();
         self.warnings.say(format!("The formula {shown} is shown as its source: {reason}."));
         run(xml, source.trim(), RunFormat { code: true, ..format });

@@ -5,7 +5,7 @@ use super::draw::{Draw, Place};
 use super::inlines::{RunFormat, run as letters};
 use crate::chart::{Chart, svg};
 use crate::document::Align;
-use crate::package::picture::{self, EMU_PER_PIXEL, Picture, PictureStores};
+use crate::package::picture::{self, EMU_PER_PIXEL, EmuSize, Picture, PictureStores};
 use crate::package::text::{PictureText, named};
 use crate::package::words::{self, FIGURE};
 use crate::package::xml::Xml;
@@ -29,7 +29,7 @@ impl Draw<'_> {
         let keep_next = !title.is_empty();
         Shape { style: "Figure", keep_next, indent: place.indent, align, ..Shape::default() }
             .write(xml);
-        self.picture(xml, &picture, (url, alt), place.width);
+        self.picture(xml, &picture, PictureText { url, alt, title }, place.width);
         xml.close();
         if !title.is_empty() {
             xml.open("w:p", &[]);
@@ -71,7 +71,8 @@ impl Draw<'_> {
                 let align = if place.level > 0 { Align::Start } else { Align::Center };
                 Shape { style: "Figure", indent: place.indent, align, ..Shape::default() }
                     .write(xml);
-                self.picture(xml, &picture, ("", &chart.description()), place.width);
+                let text = PictureText { url: "", alt: &chart.description(), title: "" };
+                self.picture(xml, &picture, text, place.width);
                 xml.close();
             }
             Err(why) => {
@@ -89,7 +90,7 @@ impl Draw<'_> {
         let words = RunFormat { italic: true, ..format };
         match self.album.picture(document, url, &mut self.warnings) {
             Some(picture) => {
-                self.picture(xml, &picture, (url, alt), format.width);
+                self.picture(xml, &picture, image, format.width);
                 if !title.is_empty() {
                     letters(xml, &format!(" {title}"), words);
                 }
@@ -98,19 +99,18 @@ impl Draw<'_> {
         }
     }
 
-    /// `named` has the URL and the text alternative.
-    fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, named: (&str, &str), width: i64) {
-        let (url, alt) = named;
+    /// A picture without its title.
+    fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, text: PictureText<'_>, width: i64) {
         let (room, high) = (width.max(200) * EMU_PER_TWIP, MAX_HEIGHT * EMU_PER_TWIP);
-        let size = match self.document.widths.get(url) {
+        let size = match self.document.widths.get(text.url) {
             Some(width) => {
                 picture.of_width(width.of(room as f64, EMU_PER_PIXEL as f64) as i64, high)
             }
-            None => picture.fit(room, high),
+            None => picture.fit(EmuSize { width: room, height: high }),
         };
         let id = self.next_id();
         let stores = stores(&mut self.package, &mut self.relations);
-        run_of(xml, stores, picture, (id, alt), size);
+        run(xml, stores, picture, Described { id, alt: text.alt }, size);
     }
 }
 
@@ -119,35 +119,34 @@ pub fn stores<'a>(package: &'a mut Package, relations: &'a mut Relations) -> Pic
     PictureStores { package, relations, folder: "word", up: "" }
 }
 
-/// A picture as a run of any part, with its id and description, at most as large as `most`.
+/// How a picture is identified in its part, and described for screen readers.
+#[derive(Clone, Copy)]
+pub struct Described<'a> {
+    pub id: u32,
+    pub alt: &'a str,
+}
+
+/// A picture of that size as a run of any part.
 pub fn run(
     xml: &mut Xml,
     stores: PictureStores<'_>,
     picture: &Picture<'_>,
-    (id, alt, most): (u32, &str, (i64, i64)),
-) {
-    run_of(xml, stores, picture, (id, alt), picture.fit(most.0, most.1));
-}
-
-fn run_of(
-    xml: &mut Xml,
-    stores: PictureStores<'_>,
-    picture: &Picture<'_>,
-    (id, alt): (u32, &str),
-    size: (i64, i64),
+    described: Described<'_>,
+    size: EmuSize,
 ) {
     xml.open("w:r", &[]);
     xml.open("w:drawing", &[]);
-    drawing(xml, alt, id, size, |xml| picture::blip(xml, stores, picture));
+    drawing(xml, described, size, |xml| picture::blip(xml, stores, picture));
     xml.close();
     xml.close();
 }
 
-/// `wp:inline` around a picture, sizes in EMU.
-fn drawing(xml: &mut Xml, alt: &str, id: u32, size: (i64, i64), blip: impl FnOnce(&mut Xml)) {
-    let (id, cx, cy) = (id.to_string(), size.0.to_string(), size.1.to_string());
+/// `wp:inline` around a picture.
+fn drawing(xml: &mut Xml, described: Described<'_>, size: EmuSize, blip: impl FnOnce(&mut Xml)) {
+    let (cx, cy) = (size.width.to_string(), size.height.to_string());
+    let id = described.id.to_string();
     let (name, extent) = (format!("Picture {id}"), [("cx", cx.as_str()), ("cy", cy.as_str())]);
-    let named = [("id", id.as_str()), ("name", &name), ("descr", alt)];
+    let named = [("id", id.as_str()), ("name", &name), ("descr", described.alt)];
     xml.open("wp:inline", &[("distT", "0"), ("distB", "0"), ("distL", "0"), ("distR", "0")]);
     xml.empty("wp:extent", &extent);
     xml.empty("wp:docPr", &named);

@@ -3,15 +3,15 @@
 use super::draw::Draw;
 use super::namespaces::NAMESPACES;
 use super::paper::{self, turned};
-use super::pictures;
+use super::pictures::{self, Described};
 use crate::Document;
 use crate::package::Relations;
 use crate::package::measure::begins_rtl;
-use crate::package::picture::Picture;
+use crate::package::picture::{EmuSize, Picture};
 use crate::package::xml::Xml;
 
 /// Width and height of the logo, in EMU.
-const LOGO: (i64, i64) = (1_397_000, 330_200);
+const LOGO: EmuSize = EmuSize { width: 1_397_000, height: 330_200 };
 
 /// The relationships of a header and a footer.
 pub struct Edges {
@@ -84,7 +84,8 @@ impl<'d> Draw<'d> {
         let header = (!text.is_empty() || logo.is_some()).then(|| {
             let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.header+xml";
             let mut relations = Relations::default();
-            let drawn = self.header((text, width), logo.as_ref(), &mut relations);
+            let line = EdgeLine { style: "Header", text, width };
+            let drawn = self.header(line, logo.as_ref(), &mut relations);
             let path = format!("word/header{number}.xml");
             self.package.add(&path, kind, drawn);
             self.package.relate(&path, relations);
@@ -110,18 +111,19 @@ impl<'d> Draw<'d> {
 
     fn header(
         &mut self,
-        (text, width): (&str, i64),
+        line: EdgeLine<'_>,
         logo: Option<&Picture<'_>>,
         relations: &mut Relations,
     ) -> Xml {
         let mut xml = Xml::new();
         xml.open("w:hdr", &NAMESPACES);
-        edge_begin(&mut xml, "Header", (text, width));
+        edge_begin(&mut xml, line);
         if let Some(logo) = logo {
             super::inlines::run(&mut xml, "\t", super::inlines::RunFormat::default());
             let id = self.next_id();
             let stores = pictures::stores(&mut self.package, relations);
-            pictures::run(&mut xml, stores, logo, (id, "Logo", LOGO));
+            let described = Described { id, alt: "Logo" };
+            pictures::run(&mut xml, stores, logo, described, logo.fit(LOGO));
         }
         xml.close();
         xml.close();
@@ -132,7 +134,7 @@ impl<'d> Draw<'d> {
 fn footer(text: &str, width: i64) -> Xml {
     let mut xml = Xml::new();
     xml.open("w:ftr", &NAMESPACES);
-    edge_begin(&mut xml, "Footer", (text, width));
+    edge_begin(&mut xml, EdgeLine { style: "Footer", text, width });
     let format = super::inlines::RunFormat { rtl: begins_rtl(text), ..Default::default() };
     super::inlines::run(&mut xml, "\t", format);
     number(&mut xml, " PAGE ");
@@ -143,8 +145,16 @@ fn footer(text: &str, width: i64) -> Xml {
     xml
 }
 
+/// The text of a header or footer. The width is in twips.
+struct EdgeLine<'a> {
+    style: &'static str,
+    text: &'a str,
+    width: i64,
+}
+
 /// A header or footer line: text on the left, and text on the right after a tab.
-fn edge_begin(xml: &mut Xml, style: &'static str, (text, width): (&str, i64)) {
+fn edge_begin(xml: &mut Xml, line: EdgeLine<'_>) {
+    let EdgeLine { style, text, width } = line;
     let width = width.to_string();
     let rtl = begins_rtl(text);
     xml.open("w:p", &[]);

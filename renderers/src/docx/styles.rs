@@ -81,8 +81,7 @@ fn paragraph(xml: &mut Xml, style: &WordStyle) {
     xml.close();
 }
 
-fn style(names: (&'static str, &'static str), paragraph: &str, run: &str) -> WordStyle {
-    let (id, name) = names;
+fn style(id: &'static str, name: &'static str, paragraph: &str, run: &str) -> WordStyle {
     let (paragraph, run) = (paragraph.to_owned(), run.to_owned());
     WordStyle { id, name, base: "Normal", next: id, paragraph, run }
 }
@@ -126,7 +125,7 @@ fn headings(look: &Look, numbered: bool) -> Vec<WordStyle> {
         (22, 200, 80),
     ];
     let rows = names.into_iter().zip(sizes).enumerate();
-    rows.map(|(at, (names, (half_points, before, after)))| {
+    rows.map(|(at, ((id, name), (half_points, before, after)))| {
         let color = if at < 3 { look.accent } else { look.ink };
         let usual = Voice {
             color: Some(color),
@@ -137,15 +136,14 @@ fn headings(look: &Look, numbered: bool) -> Vec<WordStyle> {
         };
         let run = voice(look, look.brand.map(|brand| &brand.levels[at]), usual);
         let spacing = spacing(before, after, 252);
-        let id = HEADINGS;
         let number = if numbered {
-            format!("<w:numPr><w:ilvl w:val=\"{at}\"/><w:numId w:val=\"{id}\"/></w:numPr>")
+            format!("<w:numPr><w:ilvl w:val=\"{at}\"/><w:numId w:val=\"{HEADINGS}\"/></w:numPr>")
         } else {
             String::new()
         };
         let paragraph =
             format!("<w:keepNext/><w:keepLines/>{number}{spacing}<w:outlineLvl w:val=\"{at}\"/>");
-        WordStyle { next: "BodyText", ..style(names, &paragraph, &run) }
+        WordStyle { next: "BodyText", ..style(id, name, &paragraph, &run) }
     })
     .collect()
 }
@@ -185,22 +183,19 @@ fn front(look: &Look) -> Vec<WordStyle> {
     );
     let keep = "<w:keepNext/><w:keepLines/>";
     vec![
-        style(("Title", "Title"), &format!("{keep}{}", spacing(0, 120, 252)), &big(52)),
-        style(("Subtitle", "Subtitle"), &spacing(0, 160, 252), &calm(28)),
-        style(("Byline", "Author"), &spacing(0, 60, 252), &calm(21)),
-        style(("CoverRule", "Cover Rule"), &rule, &size(12)),
-        style(("CoverTitle", "Cover Title"), &spacing(240, 240, 264), &big(64)),
-        style(("CoverSubtitle", "Cover Subtitle"), &spacing(0, 900, 264), &calm(34)),
-        style(("CoverLine", "Cover Line"), &spacing(0, 120, 264), &calm(26)),
+        style("Title", "Title", &format!("{keep}{}", spacing(0, 120, 252)), &big(52)),
+        style("Subtitle", "Subtitle", &spacing(0, 160, 252), &calm(28)),
+        style("Byline", "Author", &spacing(0, 60, 252), &calm(21)),
+        style("CoverRule", "Cover Rule", &rule, &size(12)),
+        style("CoverTitle", "Cover Title", &spacing(240, 240, 264), &big(64)),
+        style("CoverSubtitle", "Cover Subtitle", &spacing(0, 900, 264), &calm(34)),
+        style("CoverLine", "Cover Line", &spacing(0, 120, 264), &calm(26)),
+        style("TOCHeading", "TOC Heading", &format!("{keep}{}", spacing(360, 120, 252)), &big(32)),
+        style("TOC1", "toc 1", &spacing(80, 40, 252), BOLD),
+        style("TOC2", "toc 2", &format!("{}<w:ind w:left=\"284\"/>", spacing(0, 40, 252)), ""),
         style(
-            ("TOCHeading", "TOC Heading"),
-            &format!("{keep}{}", spacing(360, 120, 252)),
-            &big(32),
-        ),
-        style(("TOC1", "toc 1"), &spacing(80, 40, 252), BOLD),
-        style(("TOC2", "toc 2"), &format!("{}<w:ind w:left=\"284\"/>", spacing(0, 40, 252)), ""),
-        style(
-            ("TOC3", "toc 3"),
+            "TOC3",
+            "toc 3",
             &format!("{}<w:ind w:left=\"568\"/>", spacing(0, 40, 252)),
             &calm(21),
         ),
@@ -220,24 +215,21 @@ fn body(look: &Look) -> Vec<WordStyle> {
     );
     let calm = format!("<w:color w:val=\"{quiet}\"/>");
     vec![
-        style(("BodyText", "Body Text"), &spacing(0, 140, 276), ""),
-        style(("ListParagraph", "List Paragraph"), &spacing(0, 100, 264), ""),
-        style(("Quote", "Quote"), &quote("left"), &calm),
+        style("BodyText", "Body Text", &spacing(0, 140, 276), ""),
+        style("ListParagraph", "List Paragraph", &spacing(0, 100, 264), ""),
+        style("Quote", "Quote", &quote("left"), &calm),
         // The sides of borders are those of the page, not those of the text.
-        style(("QuoteRtl", "Quote Right-to-Left"), &quote("right"), &calm),
-        style(("QuoteText", "Quote Text"), &spacing(40, 80, 264), &calm),
+        style("QuoteRtl", "Quote Right-to-Left", &quote("right"), &calm),
+        style("QuoteText", "Quote Text", &spacing(40, 80, 264), &calm),
+        style("AlertTitle", "Alert Title", &format!("<w:keepNext/>{}", spacing(20, 60, 252)), BOLD),
         style(
-            ("AlertTitle", "Alert Title"),
-            &format!("<w:keepNext/>{}", spacing(20, 60, 252)),
-            BOLD,
-        ),
-        style(
-            ("DefinitionTerm", "Definition Term"),
+            "DefinitionTerm",
+            "Definition Term",
             &format!("<w:keepNext/>{}", spacing(0, 40, 264)),
             BOLD,
         ),
-        style(("Rule", "Rule"), &format!("{under}{}", spacing(120, 240, 240)), &size(12)),
-        style(("Figure", "Figure"), &spacing(120, 120, 240), ""),
+        style("Rule", "Rule", &format!("{under}{}", spacing(120, 240, 240)), &size(12)),
+        style("Figure", "Figure", &spacing(120, 120, 240), ""),
     ]
 }
 
@@ -250,17 +242,18 @@ fn tables_and_code(look: &Look) -> Vec<WordStyle> {
     let cell = spacing(30, 30, 252);
     let head = format!("<w:keepNext/>{cell}");
     vec![
-        style(("TableText", "Table Text"), &cell, &size(20)),
-        style(("TableTextSmall", "Table Text Small"), &cell, &size(18)),
-        style(("TableTextTiny", "Table Text Tiny"), &cell, &size(15)),
-        style(("TableTextLeast", "Table Text Least"), &cell, &size(13)),
-        style(("TableHead", "Table Head"), &head, &format!("{BOLD}{}", size(20))),
-        style(("TableHeadSmall", "Table Head Small"), &head, &format!("{BOLD}{}", size(17))),
-        style(("TableHeadTiny", "Table Head Tiny"), &head, &format!("{BOLD}{}", size(15))),
-        style(("TableHeadLeast", "Table Head Least"), &head, &format!("{BOLD}{}", size(13))),
-        style(("Code", "Source Code"), &spacing(0, 0, 252), &format!("{face}{}", size(18))),
+        style("TableText", "Table Text", &cell, &size(20)),
+        style("TableTextSmall", "Table Text Small", &cell, &size(18)),
+        style("TableTextTiny", "Table Text Tiny", &cell, &size(15)),
+        style("TableTextLeast", "Table Text Least", &cell, &size(13)),
+        style("TableHead", "Table Head", &head, &format!("{BOLD}{}", size(20))),
+        style("TableHeadSmall", "Table Head Small", &head, &format!("{BOLD}{}", size(17))),
+        style("TableHeadTiny", "Table Head Tiny", &head, &format!("{BOLD}{}", size(15))),
+        style("TableHeadLeast", "Table Head Least", &head, &format!("{BOLD}{}", size(13))),
+        style("Code", "Source Code", &spacing(0, 0, 252), &format!("{face}{}", size(18))),
         style(
-            ("Spacer", "Spacer"),
+            "Spacer",
+            "Spacer",
             "<w:spacing w:before=\"0\" w:after=\"0\" w:line=\"200\" w:lineRule=\"exact\"/>",
             &size(12),
         ),
@@ -270,14 +263,10 @@ fn tables_and_code(look: &Look) -> Vec<WordStyle> {
 fn small(look: &Look) -> Vec<WordStyle> {
     let calm = |half: u32| format!("<w:color w:val=\"{}\"/>{}", look.quiet, size(half));
     vec![
-        style(
-            ("Caption", "caption"),
-            &spacing(0, 200, 252),
-            &format!("<w:i/><w:iCs/>{}", calm(19)),
-        ),
-        style(("FootnoteText", "footnote text"), &spacing(0, 40, 240), &size(18)),
-        style(("Header", "header"), &spacing(0, 0, 240), &calm(18)),
-        style(("Footer", "footer"), &spacing(0, 0, 240), &calm(18)),
+        style("Caption", "caption", &spacing(0, 200, 252), &format!("<w:i/><w:iCs/>{}", calm(19))),
+        style("FootnoteText", "footnote text", &spacing(0, 40, 240), &size(18)),
+        style("Header", "header", &spacing(0, 0, 240), &calm(18)),
+        style("Footer", "footer", &spacing(0, 0, 240), &calm(18)),
     ]
 }
 

@@ -168,7 +168,7 @@ struct RowLook<'t> {
 /// How a table fits into a room.
 pub fn fit(table: &Table, rooms: Rooms) -> fitting::Fitting {
     let count = columns(table);
-    let from = COLUMNS.iter().position(|most| count <= *most).unwrap_or(0);
+    let from = COLUMNS.iter().position(|limit| count <= *limit).unwrap_or(0);
     fitting::fit(table, rooms, &SIZES[from..], FORM)
 }
 

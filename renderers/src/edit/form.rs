@@ -28,7 +28,7 @@ struct FormField {
     id: ObjectId,
     kind: Vec<u8>,
     flags: i64,
-    most_chars: Option<usize>,
+    max_chars: Option<usize>,
     options: Vec<String>,
     value: String,
     /// What is drawn on the pages.
@@ -148,7 +148,7 @@ fn collect(
             id,
             kind: nearest(b"FT").and_then(|kind| kind.as_name().ok()).unwrap_or_default().to_vec(),
             flags: number(b"Ff").unwrap_or(0),
-            most_chars: number(b"MaxLen").and_then(|most| usize::try_from(most).ok()),
+            max_chars: number(b"MaxLen").and_then(|limit| usize::try_from(limit).ok()),
             options: options.into_iter().flatten().map(option).collect(),
             value: nearest(b"V").map(shown).unwrap_or_default(),
             widgets: if widgets.is_empty() { vec![id] } else { widgets },
@@ -171,9 +171,9 @@ fn check(name: &str, field: &FormField, text: String) -> Result<String, EditErro
     if has(READ_ONLY) {
         return rejected("cannot be changed: the form protects it".into());
     }
-    if field.most_chars.is_some_and(|most| text.chars().count() > most) {
-        let most = field.most_chars.unwrap_or_default();
-        return rejected(format!("takes at most {most} characters"));
+    if field.max_chars.is_some_and(|limit| text.chars().count() > limit) {
+        let limit = field.max_chars.unwrap_or_default();
+        return rejected(format!("takes at most {limit} characters"));
     }
     match field.kind.as_slice() {
         b"Tx" => Ok(text),

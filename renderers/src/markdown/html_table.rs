@@ -85,9 +85,9 @@ impl HtmlTable {
     }
 
     fn begin_cell(&mut self, tag: &Tag) {
-        let span = |name: &str, most: usize| {
+        let span = |name: &str, limit: usize| {
             let value = tag.attribute(name).and_then(|value| value.trim().parse().ok());
-            value.unwrap_or(1_usize).clamp(1, most)
+            value.unwrap_or(1_usize).clamp(1, limit)
         };
         let align = match tag.attribute("align").unwrap_or_default().to_lowercase().as_str() {
             "center" => Align::Center,
@@ -145,17 +145,17 @@ fn columns(rows: &[Vec<HtmlCell>]) -> usize {
     let own = widths.max().unwrap_or(0);
     // Cells over several rows push the cells below them to the right.
     let mut covered: Vec<usize> = vec![0; own];
-    let mut most = own;
+    let mut count = own;
     for row in rows {
         let taken = covered.iter().filter(|rows| **rows > 0).count();
-        most = most.max(taken + row.iter().map(|cell| cell.columns).sum::<usize>());
-        if most > TABLE_COLUMNS {
-            return most;
+        count = count.max(taken + row.iter().map(|cell| cell.columns).sum::<usize>());
+        if count > TABLE_COLUMNS {
+            return count;
         }
-        covered.resize(most.max(covered.len()), 0);
+        covered.resize(count.max(covered.len()), 0);
         place(row, &mut covered, |_, _| {});
     }
-    most.max(covered.len())
+    count.max(covered.len())
 }
 
 /// Calls `see` for each cell with its column, and records the columns that stay covered below.

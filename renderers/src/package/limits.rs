@@ -42,9 +42,9 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
     Ok(())
 }
 
-/// Rejects a file with more than `most` pages or slides.
-pub fn pages(count: usize, most: usize, what: &str) -> Result<(), RenderError> {
-    within(count, most, what)
+/// Rejects a file with more than `limit` pages or slides.
+pub fn pages(count: usize, limit: usize, what: &str) -> Result<(), RenderError> {
+    within(count, limit, what)
 }
 
 /// Rejects a file that is too large to send.
@@ -52,12 +52,12 @@ pub fn output(bytes: &[u8]) -> Result<(), RenderError> {
     within(bytes.len(), OUTPUT_BYTES, "bytes in the file")
 }
 
-fn within(count: usize, most: usize, what: &str) -> Result<(), RenderError> {
-    if count <= most {
+fn within(count: usize, limit: usize, what: &str) -> Result<(), RenderError> {
+    if count <= limit {
         return Ok(());
     }
     let advice = "Make the document shorter or split it.";
-    Err(RenderError::TooLarge(format!("There are {count} {what}; the limit is {most}. {advice}")))
+    Err(RenderError::TooLarge(format!("There are {count} {what}; the limit is {limit}. {advice}")))
 }
 
 /// Walks the formatting without recursion, since its depth is what is being checked.

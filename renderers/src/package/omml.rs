@@ -71,11 +71,10 @@ impl Writer<'_> {
             }
             Formula::Lines(rows) => self.matrix(rows, "left"),
             Formula::Accent { mark, body } => {
-                self.marked(("m:acc", "m:accPr"), ("m:chr", &mark.to_string()), body);
+                self.marked(Marks::Accent(*mark), body);
             }
             Formula::Line { over, body } => {
-                let place = if *over { "top" } else { "bot" };
-                self.marked(("m:bar", "m:barPr"), ("m:pos", place), body);
+                self.marked(if *over { Marks::LineAbove } else { Marks::LineBelow }, body);
             }
             Formula::Brace { over, body } => self.brace(*over, body),
             Formula::Styled { style, body } => {
@@ -116,8 +115,9 @@ impl Writer<'_> {
             Formula::Symbol(close) => self.fence(Some(*open), Some(*close), |w| w.row(inside)),
             Formula::Scripts { base, below, above } if matches!(**base, Formula::Symbol(_)) => {
                 let close = symbol(base);
-                let scripts = (below.as_deref(), above.as_deref());
-                self.scripted(scripts, |w| w.fence(Some(*open), close, |w| w.row(inside)));
+                self.scripted(below.as_deref(), above.as_deref(), |w| {
+                    w.fence(Some(*open), close, |w| w.row(inside));
+                });
             }
             _ => self.row(parts),
         }
@@ -219,12 +219,13 @@ impl Writer<'_> {
         if limits {
             return self.limits(base, below, above);
         }
-        self.scripted((below, above), |w| w.formula(base));
+        self.scripted(below, above, |w| w.formula(base));
     }
 
     fn scripted(
         &mut self,
-        (below, above): (Option<&Formula>, Option<&Formula>),
+        below: Option<&Formula>,
+        above: Option<&Formula>,
         base: impl FnOnce(&mut Self),
     ) {
         let name = match (below, above) {
@@ -312,15 +313,15 @@ impl Writer<'_> {
         }
     }
 
-    fn marked(
-        &mut self,
-        names: (&'static str, &'static str),
-        mark: (&'static str, &str),
-        body: &Formula,
-    ) {
-        self.xml.open(names.0, &[]);
-        self.xml.open(names.1, &[]);
-        self.xml.empty(mark.0, &[("m:val", mark.1)]);
+    fn marked(&mut self, marks: Marks, body: &Formula) {
+        let (name, properties, property, value) = match marks {
+            Marks::Accent(accent) => ("m:acc", "m:accPr", "m:chr", accent.to_string()),
+            Marks::LineAbove => ("m:bar", "m:barPr", "m:pos", "top".to_owned()),
+            Marks::LineBelow => ("m:bar", "m:barPr", "m:pos", "bot".to_owned()),
+        };
+        self.xml.open(name, &[]);
+        self.xml.open(properties, &[]);
+        self.xml.empty(property, &[("m:val", &value)]);
         self.xml.close();
         self.argument("m:e", |w| w.formula(body));
         self.xml.close();
@@ -337,6 +338,13 @@ impl Writer<'_> {
         self.argument("m:e", |w| w.formula(body));
         self.xml.close();
     }
+}
+
+/// A mark over or under a formula.
+enum Marks {
+    Accent(char),
+    LineAbove,
+    LineBelow,
 }
 
 /// A sum, an integral or the like with its limits.

@@ -62,33 +62,46 @@ impl Picture<'_> {
 
     /// The width and height in EMU at 96 pixels per inch, reduced to fit the box but never
     /// enlarged.
-    pub fn fit(&self, most_width: i64, most_height: i64) -> (i64, i64) {
-        let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
-        let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
-        scaled(width, height, (most_width, most_height), 1.0)
+    pub fn fit(&self, limit: EmuSize) -> EmuSize {
+        self.own_size().scaled(limit, 1.0)
     }
 
     /// The size at that width in EMU, reduced to fit the height.
-    pub fn of_width(&self, width: i64, most_height: i64) -> (i64, i64) {
-        let own = (i64::from(self.width.max(1)), i64::from(self.height.max(1)));
-        scaled(own.0, own.1, (width, most_height), f64::MAX)
+    pub fn of_width(&self, width: i64, max_height: i64) -> EmuSize {
+        self.own_size().scaled(EmuSize { width, height: max_height }, f64::MAX)
     }
 
     /// Like [`Picture::fit`], but enlarged up to three times if there is room. Icons are not
     /// enlarged.
-    pub fn fill(&self, most_width: i64, most_height: i64) -> (i64, i64) {
-        let width = i64::from(self.width.max(1)) * EMU_PER_PIXEL;
-        let height = i64::from(self.height.max(1)) * EMU_PER_PIXEL;
+    pub fn fill(&self, limit: EmuSize) -> EmuSize {
         let enlarge = if self.width.max(self.height) < 64 { 1.0 } else { 3.0 };
-        scaled(width, height, (most_width, most_height), enlarge)
+        self.own_size().scaled(limit, enlarge)
+    }
+
+    fn own_size(&self) -> EmuSize {
+        EmuSize {
+            width: i64::from(self.width.max(1)) * EMU_PER_PIXEL,
+            height: i64::from(self.height.max(1)) * EMU_PER_PIXEL,
+        }
     }
 }
 
-fn scaled(width: i64, height: i64, most: (i64, i64), enlarge: f64) -> (i64, i64) {
-    let across = most.0 as f64 / width as f64;
-    let down = most.1 as f64 / height as f64;
-    let factor = across.min(down).min(enlarge);
-    (((width as f64 * factor) as i64).max(1), ((height as f64 * factor) as i64).max(1))
+/// A size in English Metric Units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmuSize {
+    pub width: i64,
+    pub height: i64,
+}
+
+impl EmuSize {
+    /// The largest size within a limit, enlarged at most by that factor.
+    fn scaled(self, limit: Self, enlarge: f64) -> Self {
+        let across = limit.width as f64 / self.width as f64;
+        let down = limit.height as f64 / self.height as f64;
+        let factor = across.min(down).min(enlarge);
+        let scaled = |length: i64| ((length as f64 * factor) as i64).max(1);
+        Self { width: scaled(self.width), height: scaled(self.height) }
+    }
 }
 
 /// Where the parts of a picture are stored.
@@ -252,8 +265,9 @@ pub(crate) mod tests {
         let bytes = png(40, 20);
         let picture = sniff(&bytes).unwrap();
         assert_eq!((picture.kind, picture.width, picture.height), (PictureKind::Png, 40, 20));
-        assert_eq!(picture.fit(20 * EMU_PER_PIXEL, 1 << 40), (190_500, 95_250));
-        assert_eq!(picture.fit(1 << 40, 1 << 40), (381_000, 190_500));
+        let size = |width, height| EmuSize { width, height };
+        assert_eq!(picture.fit(size(20 * EMU_PER_PIXEL, 1 << 40)), size(190_500, 95_250));
+        assert_eq!(picture.fit(size(1 << 40, 1 << 40)), size(381_000, 190_500));
     }
 
     #[test]

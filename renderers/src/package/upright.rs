@@ -19,16 +19,16 @@ pub struct Upright<'b> {
     pub height: u32,
 }
 
-/// The picture with its pixels turned. `most` is its maximum number of pixels. The error is the
+/// The picture with its pixels turned. `limit` is its maximum number of pixels. The error is the
 /// reason why it cannot be drawn.
-pub fn upright(bytes: &[u8], most: u64) -> Result<Upright<'_>, String> {
+pub fn upright(bytes: &[u8], limit: u64) -> Result<Upright<'_>, String> {
     let damaged = |_| "it is damaged".to_owned();
     let format = image::guess_format(bytes).map_err(damaged)?;
     let reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut decoder = reader.into_decoder().map_err(damaged)?;
     let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > most {
-        return Err(format!("it has more than {} million pixels", most / 1_000_000));
+    if u64::from(width) * u64::from(height) > limit {
+        return Err(format!("it has more than {} million pixels", limit / 1_000_000));
     }
     let orientation = orientation(&mut decoder);
     if orientation == Orientation::NoTransforms && format != ImageFormat::WebP {

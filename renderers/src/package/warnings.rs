@@ -8,7 +8,7 @@ pub struct Warnings {
 }
 
 /// The maximum number of sentences. Further ones are only counted.
-const MOST: usize = 50;
+const MAX_WARNINGS: usize = 50;
 
 impl Warnings {
     pub fn from(said: &[String]) -> Self {
@@ -20,7 +20,7 @@ impl Warnings {
         if self.said.contains(&sentence) {
             return;
         }
-        if self.said.len() < MOST {
+        if self.said.len() < MAX_WARNINGS {
             self.said.push(sentence);
         } else {
             self.unsaid += 1;

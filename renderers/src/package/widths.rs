@@ -23,11 +23,11 @@ pub fn with_pictures(
     pictures: &[u32],
 ) -> Vec<u32> {
     let count = super::text::columns(table);
-    let (mut least, mut most) = (vec![600 + padding; count], vec![1_000 + padding; count]);
+    let (mut min, mut max) = (vec![600 + padding; count], vec![1_000 + padding; count]);
     for (at, wide) in pictures.iter().enumerate().take(count) {
         let wide = if *wide > 0 { wide.saturating_add(padding) } else { 0 };
-        most[at] = most[at].max(wide);
-        least[at] = least[at].max(wide.min(room / count.max(1) as u32));
+        max[at] = max[at].max(wide);
+        min[at] = min[at].max(wide.min(room / count.max(1) as u32));
     }
     let spans = table.spans();
     // The header is row 0.
@@ -49,16 +49,16 @@ pub fn with_pictures(
                 merged.push((column..(column + columns).min(count), word, longest));
                 continue;
             }
-            least[column] = least[column].max(word);
-            most[column] = most[column].max(longest);
+            min[column] = min[column].max(word);
+            max[column] = max[column].max(longest);
         }
     }
     for (columns, word, longest) in merged {
-        widen(&mut least[columns.clone()], word);
-        widen(&mut most[columns], longest);
+        widen(&mut min[columns.clone()], word);
+        widen(&mut max[columns], longest);
     }
     let short: Vec<u32> = needs(table).iter().map(|need| need + padding).collect();
-    share(&least, &most, &short, room)
+    share(&min, &max, &short, room)
 }
 
 /// Widens columns that are together narrower than the cell over them, each by the same.
@@ -101,38 +101,38 @@ pub fn pictures(table: &Table, width: impl Fn(&str) -> f64) -> Vec<f64> {
 }
 
 /// `short` has the widths of numbers and short words, which are kept whole first.
-fn share(least: &[u32], most: &[u32], short: &[u32], room: u32) -> Vec<u32> {
+fn share(min: &[u32], max: &[u32], short: &[u32], room: u32) -> Vec<u32> {
     let sum = |all: &[u32]| all.iter().map(|w| u64::from(*w)).sum::<u64>().max(1);
-    let (wanted, needed, room) = (sum(most), sum(least), u64::from(room));
+    let (wanted, needed, room) = (sum(max), sum(min), u64::from(room));
     if wanted <= room {
         // Narrow tables stay narrow, but are widened a little.
         let total = room.min(wanted * 3 / 2);
-        return most.iter().map(|w| (u64::from(*w) * total / wanted) as u32).collect();
+        return max.iter().map(|w| (u64::from(*w) * total / wanted) as u32).collect();
     }
     if needed >= room {
         let kept = sum(short);
         if kept >= room {
             return squeezed(short, room);
         }
-        let spare = |at: usize| u64::from(least[at].saturating_sub(short[at]));
-        let (left, all) = (room - kept, (0..least.len()).map(spare).sum::<u64>().max(1));
+        let spare = |at: usize| u64::from(min[at].saturating_sub(short[at]));
+        let (left, all) = (room - kept, (0..min.len()).map(spare).sum::<u64>().max(1));
         let wide = |at: usize| short[at] + (left * spare(at) / all) as u32;
-        return (0..least.len()).map(wide).collect();
+        return (0..min.len()).map(wide).collect();
     }
-    let spare = |at: usize| u64::from(most[at] - least[at]);
+    let spare = |at: usize| u64::from(max[at] - min[at]);
     let (left, all) = (room - needed, (wanted - needed).max(1));
-    (0..least.len()).map(|at| least[at] + (left * spare(at) / all) as u32).collect()
+    (0..min.len()).map(|at| min[at] + (left * spare(at) / all) as u32).collect()
 }
 
 /// Used if even the widest words do not fit. Reduces the widest columns to a common width.
-fn squeezed(least: &[u32], room: u64) -> Vec<u32> {
-    let (mut low, mut high) = (1, *least.iter().max().unwrap_or(&1));
+fn squeezed(min: &[u32], room: u64) -> Vec<u32> {
+    let (mut low, mut high) = (1, *min.iter().max().unwrap_or(&1));
     while low < high {
         let cap = low + (high - low).div_ceil(2);
-        let total: u64 = least.iter().map(|w| u64::from(*w.min(&cap))).sum();
+        let total: u64 = min.iter().map(|w| u64::from(*w.min(&cap))).sum();
         if total <= room { low = cap } else { high = cap - 1 }
     }
-    least.iter().map(|w| *w.min(&low)).collect()
+    min.iter().map(|w| *w.min(&low)).collect()
 }
 
 #[cfg(test)]

@@ -58,9 +58,9 @@ impl Drawing<'_> {
         let own = document.meta.page.landscape;
         let (room, turned) = (self.room, turned_room(document));
         let rooms = if own {
-            Rooms { upright: turned.0, landscape: Some(room.0) }
+            Rooms { upright: turned.width, landscape: Some(room.width) }
         } else {
-            Rooms { upright: room.0, landscape: Some(turned.0) }
+            Rooms { upright: room.width, landscape: Some(turned.width) }
         };
         let sections = sections(document, |table| tables::fit(table, rooms).is_landscape);
         let mut all = Vec::new();
@@ -192,7 +192,7 @@ impl Drawing<'_> {
 
     fn list(&mut self, list: &List) -> Content {
         let room = self.room;
-        self.room.0 -= 24.0;
+        self.room.width -= 24.0;
         let numbering = numbering(self.lists);
         self.lists += 1;
         let tasks = list.items.iter().all(|item| item.task.is_some());
@@ -232,7 +232,7 @@ impl Drawing<'_> {
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block]) -> Content {
         let room = self.room;
-        self.room.0 -= 24.0;
+        self.room.width -= 24.0;
         let body = self.blocks(blocks);
         self.room = room;
         let Some(alert) = alert else { return QuoteElem::new(body).with_block(true).pack() };
@@ -254,7 +254,7 @@ impl Drawing<'_> {
     fn columns(&mut self, columns: &[Vec<Block>]) -> Content {
         let room = self.room;
         let count = columns.len().max(1) as f64;
-        self.room.0 = ((room.0 - GUTTER * (count - 1.0)) / count).max(8.0);
+        self.room.width = ((room.width - GUTTER * (count - 1.0)) / count).max(8.0);
         let drawn = columns.iter().map(|column| {
             let body = self.blocks(column);
             GridChild::Item(GridItem::Cell(Packed::new(GridCell::new(body))))

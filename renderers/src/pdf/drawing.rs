@@ -24,7 +24,7 @@ pub struct Drawing<'a> {
     pub holds_notes: bool,
     pub held_notes: Vec<usize>,
     /// The available width and height for a picture, in points.
-    pub room: (f64, f64),
+    pub room: Room,
     /// The font size, in points.
     pub points: f64,
     /// The font families for the text of charts, in SVG syntax.
@@ -86,7 +86,7 @@ impl<'a> Drawing<'a> {
             TextVoice::Code => (Face::Code, 0.88, 0.0),
             TextVoice::CodeBlock => (Face::Code, 0.784, 16.0),
         };
-        let room = ((self.room.0 - around) * 1_000.0 / (self.points * scale)) as u32;
+        let room = ((self.room.width - around) * 1_000.0 / (self.points * scale)) as u32;
         breakable(text, face, room)
     }
 
@@ -130,19 +130,26 @@ fn breakable(text: &str, face: Face, room: u32) -> String {
     broken
 }
 
+/// The space for pictures and tables, in points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Room {
+    pub width: f64,
+    pub height: f64,
+}
+
 /// The room of a page with the other orientation.
-pub fn turned_room(document: &Document) -> (f64, f64) {
+pub fn turned_room(document: &Document) -> Room {
     let mut page = document.meta.page;
     page.landscape = !page.landscape;
     room_of(page, document)
 }
 
-fn room(document: &Document) -> (f64, f64) {
+fn room(document: &Document) -> Room {
     room_of(document.meta.page, document)
 }
 
 /// The page without its margins, in points; one line is reserved for the caption of a picture.
-fn room_of(page: Page, document: &Document) -> (f64, f64) {
+fn room_of(page: Page, document: &Document) -> Room {
     let (width, height) = match page.size {
         PageSize::A4 => (595.2, 841.8),
         PageSize::Letter => (612.0, 792.0),
@@ -152,7 +159,7 @@ fn room_of(page: Page, document: &Document) -> (f64, f64) {
     let text = width - left - right;
     // Typst uses 4 % of the width as the gap between columns.
     let text = if page.two_columns { text * 0.48 } else { text };
-    (text, height - top - bottom - 60.0)
+    Room { width: text, height: height - top - bottom - 60.0 }
 }
 
 #[cfg(test)]

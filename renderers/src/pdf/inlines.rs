@@ -15,7 +15,7 @@ use typst::text::{
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
 
-use super::drawing::{Drawing, TextVoice};
+use super::drawing::{Drawing, Room, TextVoice};
 use super::formula;
 use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
@@ -141,9 +141,9 @@ impl<'a> Drawing<'a> {
         let Some(width) = self.document.widths.get(url) else {
             return image(picture, alt, self.room);
         };
-        let width = width.of(self.room.0, 0.75);
-        let scale = (width / picture.width).min(self.room.1 / picture.height);
-        sized(picture, alt, (picture.width * scale, picture.height * scale))
+        let width = width.of(self.room.width, 0.75);
+        let scale = (width / picture.width).min(self.room.height / picture.height);
+        sized(picture, alt, scale)
     }
 
     /// The picture for that URL, or the reason why it cannot be drawn.
@@ -165,22 +165,21 @@ impl<'a> Drawing<'a> {
 
 /// A picture at 96 pixels per inch, scaled down if needed. Without alternative text it is marked as
 /// decoration, which screen readers skip.
-pub fn image(picture: &PdfPicture, alt: &str, room: (f64, f64)) -> Content {
-    let points = (picture.width * 0.75, picture.height * 0.75);
-    let scale = (room.0 / points.0).min(room.1 / points.1).min(1.0);
-    sized(picture, alt, (points.0 * scale, points.1 * scale))
+pub fn image(picture: &PdfPicture, alt: &str, room: Room) -> Content {
+    let fitting = (room.width / picture.width).min(room.height / picture.height);
+    sized(picture, alt, fitting.min(0.75))
 }
 
-/// A picture of that width and height.
-fn sized(picture: &PdfPicture, alt: &str, points: (f64, f64)) -> Content {
+/// A picture with that many points per pixel.
+fn sized(picture: &PdfPicture, alt: &str, scale: f64) -> Content {
     let length = |points: f64| Rel::<Length>::from(Length::from(Abs::pt(points)));
     let loaded =
         Loaded::new(Spanned::new(LoadSource::Bytes, Span::detached()), picture.bytes.clone());
     let source = Derived::new(DataSource::Bytes(picture.bytes.clone()), loaded);
     let image = ImageElem::new(source)
         .with_format(Smart::Custom(picture.format))
-        .with_width(Smart::Custom(length(points.0)))
-        .with_height(Sizing::Rel(length(points.1)));
+        .with_width(Smart::Custom(length(picture.width * scale)))
+        .with_height(Sizing::Rel(length(picture.height * scale)));
     if alt.is_empty() {
         ArtifactElem::new(image.pack()).pack()
     } else {

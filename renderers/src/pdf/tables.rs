@@ -55,7 +55,7 @@ fn columns(table: &Table) -> usize {
 
 impl Drawing<'_> {
     pub fn table(&mut self, table: &Table) -> Content {
-        let fitting = fit(table, Rooms { upright: self.room.0, landscape: None });
+        let fitting = fit(table, Rooms { upright: self.room.width, landscape: None });
         if !fitting.parts.is_empty() {
             self.warn(fitting.report(columns(table), "page"));
             let parts: Vec<_> = fitting.parts.iter().map(|part| self.table(part)).collect();
@@ -67,7 +67,7 @@ impl Drawing<'_> {
         let pictures = widths::pictures(table, |url| {
             self.drawable(url).map_or(0.0, |picture| picture.width * 0.75)
         });
-        let widths = widths(table, self.room.0, fitting.points, &pictures);
+        let widths = widths(table, self.room.width, fitting.points, &pictures);
         let room = self.room;
         let before = std::mem::replace(&mut self.points, fitting.points);
         let (spans, alignments) = (table.spans(), fitting::alignments(table));
@@ -144,7 +144,7 @@ impl Drawing<'_> {
     }
 
     fn cell(&mut self, content: &[Inline], width: f64) -> TableCell {
-        self.room.0 = (width - PADDING).max(8.0);
+        self.room.width = (width - PADDING).max(8.0);
         let body = match lengths::cut(content).as_slice() {
             [] => Content::empty(),
             [part] => self.inlines(part),

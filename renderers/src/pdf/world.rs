@@ -11,6 +11,7 @@ use typst::utils::LazyHash;
 use typst::{Library, LibraryExt};
 
 use super::directions;
+use super::drawing::Room;
 use super::images;
 use super::inlines::image;
 use super::marks::grounded;
@@ -27,7 +28,7 @@ static TEMPLATE: LazyLock<Source> = LazyLock::new(|| {
 });
 
 /// Width and height of the logo, in points.
-const LOGO: (f64, f64) = (110.0, 26.0);
+const LOGO: Room = Room { width: 110.0, height: 26.0 };
 
 /// One job.
 pub struct World<'a> {

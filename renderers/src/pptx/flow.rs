@@ -20,19 +20,19 @@ const AIR: f64 = 0.15;
 pub const CUT_SCALE: f64 = 0.9;
 
 /// Lays out items below each other: on one slide if some scale allows it, otherwise on several.
-/// Text has at most the scale `most`.
-pub fn flow(items: Vec<SlideItem<'_>>, area: Area, most: f64) -> Vec<Vec<Piece<'_>>> {
-    if let Some(scale) = scale(&items, area, most) {
+/// Text has at most the scale `max`.
+pub fn flow(items: Vec<SlideItem<'_>>, area: Area, max: f64) -> Vec<Vec<Piece<'_>>> {
+    if let Some(scale) = scale(&items, area, max) {
         return vec![stack(items, area, scale)];
     }
     Flow { area, pages: vec![Vec::new()], used: 0.0, queue: items.into() }.run()
 }
 
 /// The largest scale at which all items fit on one slide.
-pub fn scale(items: &[SlideItem<'_>], area: Area, most: f64) -> Option<f64> {
+pub fn scale(items: &[SlideItem<'_>], area: Area, max: f64) -> Option<f64> {
     let has_elastic = items.iter().any(SlideItem::is_elastic);
     let gaps = GAP * items.len().saturating_sub(1) as f64;
-    SCALES.into_iter().filter(|scale| *scale <= most).find(|scale| {
+    SCALES.into_iter().filter(|scale| *scale <= max).find(|scale| {
         let high: f64 = items.iter().map(|item| height(item, area.width, *scale)).sum();
         let room = if *scale > 1.0 { area.height * (1.0 - AIR) } else { area.height };
         let may_grow = *scale <= 1.0 || !has_elastic;
@@ -116,10 +116,10 @@ impl<'d> Flow<'d> {
     }
 
     fn elastic(&mut self, item: SlideItem<'d>, left: f64, fresh: bool) {
-        let least = height(&item, self.area.width, CUT_SCALE);
-        if fresh || left >= least {
+        let min = height(&item, self.area.width, CUT_SCALE);
+        if fresh || left >= min {
             let more_follows = !self.queue.is_empty();
-            let high = if more_follows { left.min((least * 1.8).max(20.0)) } else { left };
+            let high = if more_follows { left.min((min * 1.8).max(20.0)) } else { left };
             return self.put(item, high);
         }
         self.turn();
@@ -199,13 +199,13 @@ fn cut_text(
 /// The number of paragraphs to keep, so that a point of a list is not separated from the one above
 /// it, unless its list is long.
 fn whole_item(paras: &[Para], count: usize) -> usize {
-    const MOST: usize = 4;
+    const MAX_CHILDREN: usize = 4;
     let is_below = |para: &Para| para.level > 0;
     if count == 0 || !paras.get(count).is_some_and(is_below) {
         return count;
     }
     let parent = paras[..count].iter().rposition(|para| !is_below(para));
-    parent.filter(|parent| *parent > 0 && count - parent <= MOST).unwrap_or(count)
+    parent.filter(|parent| *parent > 0 && count - parent <= MAX_CHILDREN).unwrap_or(count)
 }
 
 /// The header is repeated on every slide, unless it would fill them.

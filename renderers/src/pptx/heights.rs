@@ -22,14 +22,14 @@ pub const INDENT: f64 = 22.0;
 /// The gap between two items.
 pub const GAP: f64 = 12.0;
 /// The minimum height of a picture, if possible.
-const LEAST_PICTURE: f64 = 150.0;
+const MIN_PICTURE: f64 = 150.0;
 /// The minimum height of a chart, if possible.
-const LEAST_CHART: f64 = 240.0;
+const MIN_CHART: f64 = 240.0;
 /// The padding of a cell: left and right, top and bottom, each together.
 pub const CELL: (f64, f64) = (14.4, 8.0);
 pub const CELL_FORM: CellForm = CellForm { padding: CELL.0, widening: 1.0 };
 /// The smallest font size of a table.
-pub const LEAST_TABLE: f64 = 9.0;
+pub const MIN_TABLE: f64 = 9.0;
 /// The padding of a box.
 pub const INSET: f64 = 10.0;
 
@@ -53,13 +53,13 @@ pub fn height(item: &SlideItem<'_>, width: f64, scale: f64) -> f64 {
         SlideItem::Picture { picture, caption, .. } => {
             picture_height(picture) + caption_height(caption, width)
         }
-        SlideItem::Chart(_) => LEAST_CHART,
+        SlideItem::Chart(_) => MIN_CHART,
     }
 }
 
 /// A small picture is not enlarged beyond its own size.
 fn picture_height(picture: &Picture<'_>) -> f64 {
-    (f64::from(picture.height) * 0.75).clamp(20.0, LEAST_PICTURE)
+    (f64::from(picture.height) * 0.75).clamp(20.0, MIN_PICTURE)
 }
 
 pub fn caption_height(caption: &str, width: f64) -> f64 {
@@ -135,7 +135,7 @@ impl Columns {
         };
         let sizes: Vec<f64> = [1.0, 0.9, 0.8, 0.7]
             .iter()
-            .map(|part| (full * scale * part).floor().max(LEAST_TABLE))
+            .map(|part| (full * scale * part).floor().max(MIN_TABLE))
             .collect();
         let size = fitting::size(table, width, &sizes, CELL_FORM).unwrap_or(sizes[3]);
         let em = |points: f64| (points * 1000.0 / size) as u32;

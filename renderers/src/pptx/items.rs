@@ -3,7 +3,7 @@
 use std::slice;
 
 use super::deck::Deck;
-use super::heights::{CELL_FORM, LEAST_TABLE};
+use super::heights::{CELL_FORM, MIN_TABLE};
 use super::icons::{IconWords, is_icon, is_word};
 use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
@@ -342,7 +342,7 @@ impl<'d> ItemCollector<'_, 'd> {
             each_in(cell, &mut |inline| self.mention(inline));
         }
         let rooms = Rooms { upright: self.deck.geometry.body.width, landscape: None };
-        let fitting = fit(table, rooms, &[LEAST_TABLE], CELL_FORM);
+        let fitting = fit(table, rooms, &[MIN_TABLE], CELL_FORM);
         if fitting.is_tight || !fitting.parts.is_empty() {
             self.deck.warnings.say(fitting.report(columns(table), "slide"));
         }

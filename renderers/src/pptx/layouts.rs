@@ -166,17 +166,15 @@ impl Layout {
         let mut id = 2;
         if self != Self::Blank {
             let style = self.title_style(look);
-            prompt(
-                &mut xml,
-                id,
-                ("Title", "Title"),
-                (self.title(), self.title_area(geometry), &style),
-            );
+            let (holder, area) = (self.title(), self.title_area(geometry));
+            let title = Prompt { name: "Title", text: "Title", holder, area, style: &style };
+            title.write(&mut xml, id);
         }
         for (holder, area) in self.places(geometry) {
             id += 1;
             let style = self.body_style(look);
-            prompt(&mut xml, id, ("Content", "Text"), (holder, area, &style));
+            let content = Prompt { name: "Content", text: "Text", holder, area, style: &style };
+            content.write(&mut xml, id);
         }
         edges(&mut xml, id + 1, geometry);
         if matches!(self, Self::Title | Self::Section) {
@@ -245,24 +243,37 @@ fn background(xml: &mut Xml, name: &str) {
 }
 
 /// A placeholder of a master or layout, with its prompt text.
-pub fn prompt(xml: &mut Xml, id: usize, names: (&str, &str), what: (Holder, Area, &str)) {
-    let (holder, area, style) = what;
-    let name = format!("{} {id}", names.0);
-    open_shape(xml, &[("id", &id.to_string()), ("name", &name)], holder, Some(area));
-    xml.raw(style);
-    xml.open("a:p", &[]);
-    xml.open("a:r", &[]);
-    xml.raw("<a:rPr lang=\"en-US\"/>");
-    xml.leaf("a:t", &[], names.1);
-    xml.close();
-    xml.close();
-    close_shape(xml);
+struct Prompt<'a> {
+    name: &'static str,
+    text: &'static str,
+    holder: Holder,
+    area: Area,
+    /// The properties of its text, as XML.
+    style: &'a str,
+}
+
+impl Prompt<'_> {
+    fn write(self, xml: &mut Xml, id: usize) {
+        let name = format!("{} {id}", self.name);
+        let named = [("id", id.to_string()), ("name", name)];
+        let named = named.each_ref().map(|(key, value)| (*key, value.as_str()));
+        open_shape(xml, &named, self.holder, Some(self.area));
+        xml.raw(self.style);
+        xml.open("a:p", &[]);
+        xml.open("a:r", &[]);
+        xml.raw("<a:rPr lang=\"en-US\"/>");
+        xml.leaf("a:t", &[], self.text);
+        xml.close();
+        xml.close();
+        close_shape(xml);
+    }
 }
 
 /// Footer and slide number.
 pub fn edges(xml: &mut Xml, id: usize, geometry: &Geometry) {
     let style = "<a:bodyPr/><a:lstStyle/>";
-    prompt(xml, id, ("Footer", ""), (Holder::FOOTER, geometry.footer, style));
+    let (holder, area) = (Holder::FOOTER, geometry.footer);
+    Prompt { name: "Footer", text: "", holder, area, style }.write(xml, id);
     open_shape(
         xml,
         &[("id", &(id + 1).to_string()), ("name", "Slide Number")],
@@ -303,10 +314,11 @@ pub fn master(geometry: &Geometry, look: &Look, sign: impl FnOnce(&mut Xml, &Geo
     let flush = "lIns=\"0\" tIns=\"0\" rIns=\"0\" bIns=\"0\"";
     let title =
         format!("<a:bodyPr {flush} anchor=\"ctr\"><a:normAutofit/></a:bodyPr><a:lstStyle/>");
-    prompt(&mut xml, 2, ("Title", "Title"), (Holder::TITLE, geometry.title, &title));
+    let (holder, area) = (Holder::TITLE, geometry.title);
+    Prompt { name: "Title", text: "Title", holder, area, style: &title }.write(&mut xml, 2);
     let body = format!("<a:bodyPr {flush}><a:normAutofit/></a:bodyPr><a:lstStyle/>");
-    let holder = Holder { kind: Some("body"), index: Some(1) };
-    prompt(&mut xml, 3, ("Text", "Text"), (holder, geometry.body, &body));
+    let (holder, area) = (Holder { kind: Some("body"), index: Some(1) }, geometry.body);
+    Prompt { name: "Text", text: "Text", holder, area, style: &body }.write(&mut xml, 3);
     let small = |align: &str| {
         format!(
             "<a:bodyPr {flush} anchor=\"ctr\"/><a:lstStyle><a:lvl1pPr algn=\"{align}\"><a:defRPr \
@@ -314,10 +326,11 @@ pub fn master(geometry: &Geometry, look: &Look, sign: impl FnOnce(&mut Xml, &Geo
             look.quiet
         )
     };
-    let footer = Holder { index: Some(3), ..Holder::FOOTER };
-    prompt(&mut xml, 4, ("Footer", ""), (footer, geometry.footer, &small("l")));
-    let number = Holder { index: Some(4), ..Holder::NUMBER };
-    prompt(&mut xml, 5, ("Slide Number", "‹#›"), (number, geometry.number, &small("r")));
+    let (holder, area) = (Holder { index: Some(3), ..Holder::FOOTER }, geometry.footer);
+    Prompt { name: "Footer", text: "", holder, area, style: &small("l") }.write(&mut xml, 4);
+    let (holder, area) = (Holder { index: Some(4), ..Holder::NUMBER }, geometry.number);
+    let number = Prompt { name: "Slide Number", text: "‹#›", holder, area, style: &small("r") };
+    number.write(&mut xml, 5);
     sign(&mut xml, geometry);
     xml.close();
     xml.close();

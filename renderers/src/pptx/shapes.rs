@@ -9,7 +9,7 @@ use super::sheet::Sheet;
 use crate::document::{Align, CellSpan, Spans, Table};
 use crate::package::fitting::{alignments, cell_alignment};
 use crate::package::measure::begins_rtl;
-use crate::package::picture::{self, EMU_PER_PIXEL, Picture, PictureStores};
+use crate::package::picture::{self, EMU_PER_PIXEL, EmuSize, Picture, PictureStores};
 use crate::package::text::{plain, rows};
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
@@ -117,11 +117,11 @@ impl Sheet<'_, '_> {
     }
 
     /// A picture centred in its area.
-    pub fn picture(&mut self, xml: &mut Xml, picture: (&Picture<'_>, &str), area: Area) {
-        let (shown, alt) = picture;
-        let (width, height) = shown.fill(emu(area.width), emu(area.height));
+    pub fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, alt: &str, area: Area) {
+        let limit = EmuSize { width: emu(area.width), height: emu(area.height) };
+        let size = picture.fill(limit);
         let points = |units: i64| units as f64 * 0.75 / EMU_PER_PIXEL as f64;
-        let (width, height) = (points(width), points(height));
+        let (width, height) = (points(size.width), points(size.height));
         let area = Area {
             x: area.x + (area.width - width) / 2.0,
             y: area.y + (area.height - height) / 2.0,
@@ -134,7 +134,7 @@ impl Sheet<'_, '_> {
         xml.empty("p:cNvPr", &[("id", &id), ("name", &format!("Picture {id}")), ("descr", alt)]);
         xml.raw("<p:cNvPicPr><a:picLocks noChangeAspect=\"1\"/></p:cNvPicPr><p:nvPr/>");
         xml.close();
-        framed(xml, stores(&mut self.deck.package, &mut self.relations), shown, area);
+        framed(xml, stores(&mut self.deck.package, &mut self.relations), picture, area);
         xml.close();
     }
 
@@ -192,10 +192,9 @@ pub fn stores<'a>(package: &'a mut Package, relations: &'a mut Relations) -> Pic
 
 /// The logo in the upper right corner, above the title.
 pub fn logo(xml: &mut Xml, stores: PictureStores<'_>, logo: &Picture<'_>, geometry: &Geometry) {
-    let (most_width, most_height) = (110.0, 26.0);
-    let (width, height) = logo.fit(emu(most_width), emu(most_height));
+    let size = logo.fit(EmuSize { width: emu(110.0), height: emu(26.0) });
     let points = |units: i64| units as f64 * 0.75 / EMU_PER_PIXEL as f64;
-    let (width, height) = (points(width), points(height));
+    let (width, height) = (points(size.width), points(size.height));
     let title = geometry.title;
     let area = Area { x: title.x + title.width - width, y: 12.0, width, height };
     xml.open("p:pic", &[]);

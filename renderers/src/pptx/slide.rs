@@ -14,7 +14,7 @@ use super::markup::{
 use super::page::{Piece, SlidePage};
 use super::paragraphs::TextFormat;
 use super::sheet::Sheet;
-use crate::document::{Alert, Align, Color, Inline, PictureWidth};
+use crate::document::{Align, Color, Inline, PictureWidth};
 use crate::package::Relations;
 use crate::package::look;
 use crate::package::measure::{self, Face, begins_rtl, is_wide};
@@ -130,10 +130,8 @@ impl Sheet<'_, '_> {
         let holder = slot.map(|slot| slot.holder);
         match &piece.item {
             SlideItem::Text(paras) => self.text(xml, paras, piece, slot),
-            SlideItem::Alert(alert, paras) => self.alert(xml, (*alert, paras), piece, holder),
-            SlideItem::Code { language, text, .. } => {
-                self.code_box(xml, (language.as_deref(), text), piece, holder);
-            }
+            SlideItem::Alert(..) => self.alert(xml, piece, holder),
+            SlideItem::Code { .. } => self.code_box(xml, piece, holder),
             SlideItem::Table(table) => self.table(xml, table, piece),
             SlideItem::Chart(chart) => self.chart(xml, chart, piece.area),
             SlideItem::Picture { picture, alt, caption, width, .. } => {
@@ -141,7 +139,7 @@ impl Sheet<'_, '_> {
                 let below = high.min(piece.area.height / 2.0);
                 let above = piece.area.height - below;
                 let area = narrowed(piece.area.band(0.0, above), *width);
-                self.picture(xml, (picture, alt), area);
+                self.picture(xml, picture, alt, area);
                 if !caption.is_empty() {
                     self.caption(xml, caption, piece.area.band(above, below), holder);
                 }
@@ -200,15 +198,8 @@ impl Sheet<'_, '_> {
         self.paras(xml, paras, scale);
     }
 
-    fn code_box(
-        &mut self,
-        xml: &mut Xml,
-        code: (Option<&str>, &str),
-        piece: &Piece<'_>,
-        holder: Option<Holder>,
-    ) {
-        let (language, text) = code;
-        let SlideItem::Code { size, .. } = &piece.item else { return };
+    fn code_box(&mut self, xml: &mut Xml, piece: &Piece<'_>, holder: Option<Holder>) {
+        let SlideItem::Code { language, text, size } = &piece.item else { return };
         let size = size.unwrap_or_else(|| code_size(text, piece.area.width, piece.scale));
         let high = code_height(text, piece.area.width, size);
         let area = Area { height: high.min(piece.area.height), ..piece.area };
@@ -219,21 +210,15 @@ impl Sheet<'_, '_> {
         xml.close();
         xml.empty("a:lstStyle", &[]);
         let ink = self.ink.take();
-        self.code(xml, language, text, size);
+        self.code(xml, language.as_deref(), text, size);
         self.ink = ink;
         close_shape(xml);
     }
 
-    fn alert(
-        &mut self,
-        xml: &mut Xml,
-        alert: (Alert, &[Para]),
-        piece: &Piece<'_>,
-        holder: Option<Holder>,
-    ) {
-        let (alert, paras) = alert;
-        let fill = look::alert_fill(alert);
-        let frame = BoxFrame { name: "Alert", line: look::alert(alert), fill: &fill };
+    fn alert(&mut self, xml: &mut Xml, piece: &Piece<'_>, holder: Option<Holder>) {
+        let SlideItem::Alert(alert, paras) = &piece.item else { return };
+        let fill = look::alert_fill(*alert);
+        let frame = BoxFrame { name: "Alert", line: look::alert(*alert), fill: &fill };
         self.open_box(xml, frame, piece.area, holder);
         let ink = self.ink.take();
         self.scaled(xml, paras, piece.scale);

@@ -47,12 +47,12 @@ impl<'a> Archive<'a> {
         let file = self.zip.by_index(at).map_err(|error| broken(error.to_string()))?;
         let packed = file.compressed_size().max(1);
         let by_ratio = packed.saturating_mul(limits::RATIO).max(limits::SMALL_BYTES);
-        let most = by_ratio.min(self.left_bytes);
+        let limit = by_ratio.min(self.left_bytes);
         let mut bytes = Vec::new();
-        file.take(most + 1).read_to_end(&mut bytes).map_err(|error| broken(error.to_string()))?;
-        if bytes.len() as u64 > most {
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| broken(error.to_string()))?;
+        if bytes.len() as u64 > limit {
             return Err(ReadError::TooLarge(format!(
-                "{name} unpacks to more than {most} bytes out of {packed}: this is no ordinary \
+                "{name} unpacks to more than {limit} bytes out of {packed}: this is no ordinary \
                  document."
             )));
         }

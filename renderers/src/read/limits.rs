@@ -42,13 +42,13 @@ pub fn depth(depth: usize) -> Result<(), ReadError> {
     within(depth as u64, DEPTH as u64, "levels of nested elements")
 }
 
-/// Fails with [`ReadError::TooLarge`] if there are more than `most`; `what` is counted.
-pub fn within(count: u64, most: u64, what: &str) -> Result<(), ReadError> {
-    if count <= most {
+/// Fails with [`ReadError::TooLarge`] if there are more than `limit`; `what` is counted.
+pub fn within(count: u64, limit: u64, what: &str) -> Result<(), ReadError> {
+    if count <= limit {
         return Ok(());
     }
     Err(ReadError::TooLarge(format!(
-        "The document has {count} {what}; the limit is {most}. Ask for a smaller document."
+        "The document has {count} {what}; the limit is {limit}. Ask for a smaller document."
     )))
 }
 

@@ -2,7 +2,7 @@
 //! others does not allocate all cells before it.
 
 use calamine::{Data, Reader as _, SheetVisible, Sheets, open_workbook_auto_from_rs};
-use std::{collections::BTreeMap, fmt::Display, io::Cursor};
+use std::{collections::BTreeMap, fmt::Display, io::Cursor, ops::RangeInclusive};
 
 use super::{
     archive::Archive,
@@ -17,7 +17,7 @@ use super::{
 const EDGES: &[u8] = b"<headerFooter";
 
 /// The minimum number of cells that are shown of each sheet of a large workbook.
-const LEAST_CELLS: usize = 500;
+const MIN_CELLS: usize = 500;
 /// The number of ranges of hidden rows that are named.
 const NAMED: usize = 5;
 
@@ -65,9 +65,9 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     for (at, sheet) in book.sheets.iter().enumerate() {
         reading.pages += 1;
         words.heading(2, &title(&sheet.name, sheet.is_hidden));
-        let others = (book.sheets.len() - at - 1) * LEAST_CELLS;
-        let most = left.saturating_sub(others).max(LEAST_CELLS.min(left));
-        let cells = match book.cells(&mut archive, sheet, most) {
+        let others = (book.sheets.len() - at - 1) * MIN_CELLS;
+        let limit = left.saturating_sub(others).max(MIN_CELLS.min(left));
+        let cells = match book.cells(&mut archive, sheet, limit) {
             Ok(cells) => cells,
             Err(too_large @ ReadError::TooLarge(_)) => return Err(too_large),
             Err(problem) => {
@@ -124,10 +124,11 @@ fn hidden(cells: &SheetCells) -> Vec<String> {
             _ => ranges.push((*row, *row)),
         }
     }
-    let rows: Vec<String> = ranges.iter().map(|range| span(*range, |n| n.to_string())).collect();
+    let rows: Vec<String> =
+        ranges.iter().map(|(from, to)| span(*from..=*to, |n| n.to_string())).collect();
     let columns = cells.hidden_columns.iter().filter(|(from, _)| *from <= cells.width);
     let columns: Vec<String> =
-        columns.map(|(from, to)| span((*from, (*to).min(cells.width)), letters)).collect();
+        columns.map(|(from, to)| span(*from..=(*to).min(cells.width), letters)).collect();
     let sentence = |what: &str, all: Vec<String>| {
         let more = all.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
@@ -137,7 +138,8 @@ fn hidden(cells: &SheetCells) -> Vec<String> {
     [sentence("rows", rows), sentence("columns", columns)].into_iter().flatten().collect()
 }
 
-fn span((from, to): (u32, u32), name: fn(u32) -> String) -> String {
+fn span(range: RangeInclusive<u32>, name: fn(u32) -> String) -> String {
+    let (from, to) = range.into_inner();
     if from == to { name(from) } else { format!("{}–{}", name(from), name(to)) }
 }
 
@@ -228,12 +230,12 @@ fn table(rows: &Rows, warnings: &mut Vec<String>, name: &str) -> Vec<Vec<String>
     let columns = rows.values().flat_map(BTreeMap::keys);
     let first = columns.clone().min().copied().unwrap_or(0);
     let last = columns.max().copied().unwrap_or(0);
-    let most = first + limits::COLUMNS as u32 - 1;
-    if last > most {
+    let limit = first + limits::COLUMNS as u32 - 1;
+    if last > limit {
         warnings.push(format!("Columns of the sheet {name} after the 256th were skipped."));
     }
     let line = |row: &BTreeMap<u32, String>| {
-        let until = row.range(..=most).next_back().map_or(first, |(column, _)| *column);
+        let until = row.range(..=limit).next_back().map_or(first, |(column, _)| *column);
         (first..=until).map(|column| row.get(&column).cloned().unwrap_or_default()).collect()
     };
     rows.values().map(line).collect()

@@ -23,9 +23,9 @@ fn drawn(bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .expect("bytes in memory can be read");
-    let mut most = Limits::default();
-    most.max_alloc = Some(DECODED_BYTES);
-    reader.limits(most);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(DECODED_BYTES);
+    reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|_| unknown())?;
     let (width, height) = decoder.dimensions();
     limits::pixels(width, height)?;

@@ -265,8 +265,8 @@ impl Tables {
 fn within(repeated: &mut usize, cells: &[String], more: usize) -> Result<(), ReadError> {
     let bytes = cells.iter().map(|cell| cell.len() + 40).sum::<usize>().saturating_mul(more);
     *repeated = repeated.saturating_add(bytes);
-    let most = limits::MARKDOWN_BYTES as u64;
-    limits::within(*repeated as u64, most, "bytes in repeated cells")
+    let limit = limits::MARKDOWN_BYTES as u64;
+    limits::within(*repeated as u64, limit, "bytes in repeated cells")
 }
 
 #[cfg(test)]

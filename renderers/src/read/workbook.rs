@@ -74,17 +74,17 @@ impl Workbook {
         Ok(Self { sheets, strings, styles, since_1904 })
     }
 
-    /// The cells of a sheet, at most `most`.
+    /// The cells of a sheet, at most `limit`.
     pub fn cells(
         &self,
         archive: &mut Archive,
         sheet: &SheetPart,
-        most: usize,
+        limit: usize,
     ) -> Result<SheetCells, ReadError> {
         let xml = archive.part(&sheet.part)?.unwrap_or_default();
         let (folder, name) = sheet.part.rsplit_once('/').unwrap_or(("", &sheet.part));
         let urls = links::links(archive, &format!("{folder}/_rels/{name}.rels"))?;
-        let mut reader = SheetReader { urls, ..SheetReader::of(self, most) };
+        let mut reader = SheetReader { urls, ..SheetReader::of(self, limit) };
         walk(&xml, |node| {
             match node {
                 XmlNode::Open(element) => reader.open(element),
@@ -140,7 +140,7 @@ enum WorkbookPlace {
 
 struct SheetReader<'w> {
     book: &'w Workbook,
-    most: usize,
+    limit: usize,
     /// The targets of links by their ids.
     urls: HashMap<String, String>,
     found: SheetCells,
@@ -158,10 +158,10 @@ struct SheetReader<'w> {
 }
 
 impl<'w> SheetReader<'w> {
-    fn of(book: &'w Workbook, most: usize) -> Self {
+    fn of(book: &'w Workbook, limit: usize) -> Self {
         Self {
             book,
-            most,
+            limit,
             urls: HashMap::new(),
             found: SheetCells::default(),
             count: 0,
@@ -235,7 +235,7 @@ impl<'w> SheetReader<'w> {
         }
         self.found.height = self.found.height.max(self.row);
         self.found.width = self.found.width.max(self.column);
-        if self.count >= self.most {
+        if self.count >= self.limit {
             self.found.is_cut = true;
             return;
         }

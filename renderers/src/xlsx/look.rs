@@ -105,9 +105,9 @@ pub fn color(color: crate::document::Color) -> Color {
 
 /// The text alternative of a picture or chart, at most as long as Excel allows.
 pub fn described(text: &str) -> String {
-    const MOST: usize = 255;
-    match text.char_indices().nth(MOST) {
+    const MAX_CHARS: usize = 255;
+    match text.char_indices().nth(MAX_CHARS) {
         None => text.to_owned(),
-        Some(_) => text.chars().take(MOST - 1).chain(['…']).collect(),
+        Some(_) => text.chars().take(MAX_CHARS - 1).chain(['…']).collect(),
     }
 }

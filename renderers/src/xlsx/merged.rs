@@ -7,8 +7,9 @@ use super::pages::Pages;
 use super::runs::{RunStyle, Runs};
 use crate::document::{Align, CellSpan, Table};
 
-/// The header of a table that is not a native one.
-pub struct PlainHeader<'a> {
+/// The first row of a table's header.
+#[derive(Clone, Copy)]
+pub struct HeaderRow<'a> {
     pub table: &'a Table,
     pub names: &'a [String],
     pub columns: &'a [Column],
@@ -31,8 +32,9 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         top: u32,
-        PlainHeader { table, names, columns }: PlainHeader<'_>,
+        header_row: HeaderRow<'_>,
     ) -> Result<(), XlsxError> {
+        let HeaderRow { table, names, columns } = header_row;
         let spans = table.spans();
         let header =
             |row: usize, at: usize| look::header(over(columns[at], spans.at(row, at)), &self.look);

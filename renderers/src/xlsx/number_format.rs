@@ -1,5 +1,7 @@
 //! The number format of a formula's result, derived from the cells it references.
 
+use std::ops::RangeInclusive;
+
 use super::cells::Typed;
 use super::formula::{Expr, Op, Value, corners};
 use super::pages::{Meaning, Read};
@@ -68,12 +70,12 @@ fn collect(formula: &Expr, read: &Read, counted: &mut Counted) -> Option<()> {
         Expr::Cell(cell) => {
             let row = (cell.row as usize).checked_sub(1)?;
             read.get(row)?.get(usize::from(cell.column))?;
-            see(read, (row, row), (cell.column, cell.column), counted)
+            see(read, row..=row, cell.column..=cell.column, counted)
         }
         Expr::Range(from, to) => {
             let (rows, columns) = corners(*from, *to);
-            let first = (rows.0 as usize).checked_sub(1)?;
-            see(read, (first, rows.1 as usize - 1), columns, counted)
+            let first = (*rows.start() as usize).checked_sub(1)?;
+            see(read, first..=*rows.end() as usize - 1, columns, counted)
         }
         Expr::Negate(inner) | Expr::Group(inner) => collect(inner, read, counted),
         Expr::Binary(left, Op::Add | Op::Subtract | Op::Multiply, right) => {
@@ -90,13 +92,13 @@ fn collect(formula: &Expr, read: &Read, counted: &mut Counted) -> Option<()> {
 /// Collects the numbers of a range; `None` if it has anything other than numbers and text.
 fn see(
     read: &Read,
-    rows: (usize, usize),
-    columns: (u16, u16),
+    rows: RangeInclusive<usize>,
+    columns: RangeInclusive<u16>,
     counted: &mut Counted,
 ) -> Option<()> {
-    let wide = usize::from(columns.1 - columns.0) + 1;
-    let lines = read.iter().take(rows.1 + 1).skip(rows.0);
-    for (_, meaning) in lines.flat_map(|line| line.iter().skip(columns.0.into()).take(wide)) {
+    let (first, width) = (usize::from(*columns.start()), columns.count());
+    let lines = read.iter().take(rows.end() + 1).skip(*rows.start());
+    for (_, meaning) in lines.flat_map(|line| line.iter().skip(first).take(width)) {
         match meaning {
             Some(Meaning::Typed(Typed::Number { format, .. })) => counted.see(format),
             None => {}

@@ -27,6 +27,19 @@ const RIGHT_TO_LEFT: u8 = 2;
 /// The maximum number of links per sheet, which is Excel's limit.
 const LINKS: usize = 65_530;
 
+/// A cell of a sheet, counted from zero.
+#[derive(Clone, Copy)]
+pub struct SheetCell {
+    pub row: u32,
+    pub column: u16,
+}
+
+/// A link that takes a whole cell, and its text.
+pub struct CellLink<'a> {
+    pub url: &'a str,
+    pub text: &'a str,
+}
+
 impl Pages<'_> {
     /// Writes the sheet; `widths` are those of its columns, in characters.
     pub fn write(
@@ -178,7 +191,7 @@ impl Pages<'_> {
                 sheet.merge_range(row, 0, row, span(widths).0, "", &format)?;
             }
             if line.runs.url().is_some() {
-                return self.text(sheet, (row, 0), &line.runs, &format);
+                return self.text(sheet, SheetCell { row, column: 0 }, &line.runs, &format);
             }
             sheet.write_string_with_format(row, 0, line.runs.text(), &format)?;
             return Ok(());
@@ -204,7 +217,7 @@ impl Pages<'_> {
             sheet.merge_range(row, 0, row, last, "", &format)?;
             sheet.set_row_height(row, (lines * 15).min(400) as f64)?;
         }
-        self.text(sheet, (row, 0), &line.runs, &format)
+        self.text(sheet, SheetCell { row, column: 0 }, &line.runs, &format)
     }
 
     /// Text, formatted if needed, with the single link that a cell can have; other URLs are written
@@ -212,14 +225,15 @@ impl Pages<'_> {
     pub fn text(
         &mut self,
         sheet: &mut Worksheet,
-        (row, column): (u32, u16),
+        at: SheetCell,
         runs: &Runs,
         format: &Format,
     ) -> Result<(), XlsxError> {
+        let SheetCell { row, column } = at;
         self.has_math |= runs.has_math;
         let text = self.cut(runs);
         if let Some(url) = runs.url() {
-            if !self.link(sheet, (row, column), (url, &text), format)? {
+            if !self.link(sheet, at, CellLink { url, text: &text }, format)? {
                 let text = self.cut(&runs.spelled(url));
                 sheet.write_string_with_format(row, column, text, format)?;
             }
@@ -238,10 +252,11 @@ impl Pages<'_> {
     pub fn link(
         &mut self,
         sheet: &mut Worksheet,
-        (row, column): (u32, u16),
-        (url, text): (&str, &str),
+        at: SheetCell,
+        link: CellLink<'_>,
         format: &Format,
     ) -> Result<bool, XlsxError> {
+        let (SheetCell { row, column }, CellLink { url, text }) = (at, link);
         if self.links >= LINKS {
             self.lose("A sheet can have 65,530 links; the others are shown as text.");
             return Ok(false);
@@ -294,7 +309,12 @@ impl Pages<'_> {
                 let runs =
                     Run { text: format!("[image: {alt} — {why}]"), style: RunStyle::default() };
                 let format = look::cell(RunStyle::default(), None, false);
-                self.text(sheet, (row, 0), &Runs { pieces: vec![runs], ..Runs::default() }, &format)
+                self.text(
+                    sheet,
+                    SheetCell { row, column: 0 },
+                    &Runs { pieces: vec![runs], ..Runs::default() },
+                    &format,
+                )
             }
         }
     }

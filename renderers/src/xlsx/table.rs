@@ -11,10 +11,12 @@ use super::column::{Notation, ambiguous, notations};
 use super::directives::{self, Directive};
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
-use super::merged::{PlainHeader, is_native};
+use super::merged::{HeaderRow, is_native};
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::{RunStyle, Runs, formula_source};
+use super::sheet::{CellLink, SheetCell};
+use super::totals::TotalRow;
 
 use crate::document::{Align, Inline, Table};
 
@@ -37,8 +39,9 @@ impl Pages<'_> {
         let bottom = top + table.rows.len() as u32;
         let names = self.names(table);
         let columns = columns(table, &read);
+        let header_row = HeaderRow { table, names: &names, columns: &columns };
         if table.rows.is_empty() || !is_native(table) {
-            self.plain_header(sheet, top, PlainHeader { table, names: &names, columns: &columns })?;
+            self.plain_header(sheet, top, header_row)?;
         } else {
             let named: Vec<TableColumn> = names
                 .iter()
@@ -51,7 +54,7 @@ impl Pages<'_> {
             let native = Native::new().set_columns(&named).set_style(TableStyle::Medium2);
             sheet.add_table(top, 0, bottom, last as u16, &native)?;
         }
-        self.links_of_header(sheet, top, table, (&names, &columns))?;
+        self.links_of_header(sheet, top, header_row)?;
         if top == 0 {
             let rows = table.header_rows() as u32;
             sheet.set_freeze_panes(rows, 0)?;
@@ -60,7 +63,8 @@ impl Pages<'_> {
         self.tops.here = top;
         self.rows(sheet, top, &columns, &read)?;
         self.more_header_rows(sheet, top, table, &columns)?;
-        self.apply_directives(sheet, (top, bottom), (table, &names, &read), directives)?;
+        let written = WrittenTable { table, names: &names, read: &read, top, bottom };
+        self.apply_directives(sheet, written, directives)?;
         self.grid.here += 1;
         Ok(())
     }
@@ -70,14 +74,15 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         top: u32,
-        table: &Table,
-        (names, columns): (&[String], &[Column]),
+        header_row: HeaderRow<'_>,
     ) -> Result<(), XlsxError> {
+        let HeaderRow { table, names, columns } = header_row;
         for (at, cell) in table.header.iter().enumerate() {
             let runs = Runs::read(cell);
             let Some(url) = runs.url() else { continue };
             let format = look::header(columns[at], &self.look);
-            if !self.link(sheet, (top, at as u16), (url, &names[at]), &format)? {
+            let cell = SheetCell { row: top, column: at as u16 };
+            if !self.link(sheet, cell, CellLink { url, text: &names[at] }, &format)? {
                 self.warn(format!("The column “{}” cannot carry {url}.", short(&names[at])));
             }
         }
@@ -87,10 +92,10 @@ impl Pages<'_> {
     fn apply_directives(
         &mut self,
         sheet: &mut Worksheet,
-        (top, bottom): (u32, u32),
-        (table, names, read): (&Table, &[String], &Read),
+        written: WrittenTable<'_>,
         directives: &[Directive],
     ) -> Result<(), XlsxError> {
+        let WrittenTable { table, names, read, top, bottom } = written;
         let mut below = bottom;
         for directive in directives {
             let at = match directive.column() {
@@ -109,7 +114,9 @@ impl Pages<'_> {
                 Directive::Total(total, columns) => {
                     below += 1;
                     let columns = self.total_columns(table, columns);
-                    self.total(sheet, (top, bottom, below), read, (*total, &columns))?;
+                    let (total, columns) = (*total, &columns[..]);
+                    let total_row = TotalRow { total, columns, row: below, top, bottom };
+                    self.total(sheet, total_row, read)?;
                 }
                 Directive::Note { text, .. } => directives::add_note(sheet, top, at, text)?,
                 _ if rows.is_empty() => {}
@@ -196,7 +203,9 @@ impl Pages<'_> {
         for (at, line) in read.iter().enumerate() {
             for (column, (runs, meaning)) in line.iter().enumerate() {
                 let place = TablePlace { top, row: at as u32 + 1, column: column as u16 };
-                self.cell(sheet, place, (runs, meaning.as_ref(), columns[column]), read)?;
+                let content =
+                    CellContent { runs, meaning: meaning.as_ref(), column: columns[column] };
+                self.cell(sheet, place, content, read)?;
             }
             // Not every program adjusts the row height for wrapped text.
             let lines = line.iter().map(|(runs, _)| lines(runs)).max().unwrap_or(1);
@@ -243,9 +252,10 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         place: TablePlace,
-        (runs, meaning, kind): (&Runs, Option<&Meaning>, Column),
+        content: CellContent<'_>,
         read: &Read,
     ) -> Result<(), XlsxError> {
+        let CellContent { runs, meaning, column: kind } = content;
         let (row, column) = (place.top + place.row, place.column);
         let style = runs.style().unwrap_or_default();
         // Numbers are right-aligned unless the author chose an alignment.
@@ -255,7 +265,7 @@ impl Pages<'_> {
             None => {
                 let wraps = runs.width() > WRAP_WIDTH || runs.text().contains('\n');
                 let format = look::apart(look::cell(style, kind.chosen, wraps), kind);
-                self.text(sheet, (row, column), runs, &format)?;
+                self.text(sheet, SheetCell { row, column }, runs, &format)?;
             }
             Some(Meaning::Typed(Typed::Bool(truth))) => {
                 // Excel needs no format here; LibreOffice would show 1 and 0.
@@ -275,7 +285,7 @@ impl Pages<'_> {
                 let value = self.grid.compute(place.row, column);
                 let number = number_format::of(formula, read, value.as_ref());
                 let format = number.map_or(format.clone(), |number| format.set_num_format(number));
-                self.formula(sheet, place, (formula, value), &format)?;
+                self.formula(sheet, place, Computed { formula, value }, &format)?;
             }
         }
         Ok(())
@@ -285,9 +295,10 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         place: TablePlace,
-        (formula, value): (&formula::Expr, Option<Value>),
+        computed: Computed<'_>,
         format: &Format,
     ) -> Result<(), XlsxError> {
+        let Computed { formula, value } = computed;
         let (row, column) = (place.top + place.row, place.column);
         let unknown = self.grid.unknown_sheet(formula).map(short);
         if let (Some(value), None) = (value, &unknown) {
@@ -312,7 +323,7 @@ impl Pages<'_> {
             |name| format!("no sheet with a table is named “{name}”"),
         );
         self.not_a_formula(&source, &why);
-        self.text(sheet, (row, column), &spelled(source), format)
+        self.text(sheet, SheetCell { row, column }, &spelled(source), format)
     }
 }
 
@@ -350,6 +361,29 @@ fn is_bool(meaning: Option<&Meaning>) -> bool {
 /// The number of lines of a cell in the widest column.
 fn lines(runs: &Runs) -> usize {
     runs.text().lines().map(|line| super::runs::width(line).div_ceil(WRAP_WIDTH).max(1)).sum()
+}
+
+/// A table in rows `top` to `bottom` of a sheet.
+#[derive(Clone, Copy)]
+struct WrittenTable<'a> {
+    table: &'a Table,
+    names: &'a [String],
+    read: &'a Read,
+    top: u32,
+    bottom: u32,
+}
+
+/// What a cell contains, and its column.
+struct CellContent<'a> {
+    runs: &'a Runs,
+    meaning: Option<&'a Meaning>,
+    column: Column,
+}
+
+/// A formula and its value; `None` if it cannot be computed.
+struct Computed<'a> {
+    formula: &'a formula::Expr,
+    value: Option<Value>,
 }
 
 /// A cell of a table whose header is in row `top` of the sheet; the cell's row is relative to it.

@@ -11,15 +11,24 @@ use super::pages::{Meaning, Pages, Read};
 use super::runs::Runs;
 use crate::document::{Inline, Table};
 
+/// A total row of a table from row `top` to `bottom`.
+pub struct TotalRow<'a> {
+    pub total: Total,
+    pub columns: &'a [usize],
+    pub row: u32,
+    pub top: u32,
+    pub bottom: u32,
+}
+
 impl Pages<'_> {
-    /// Writes the total row of a table from row `top` to `bottom`.
+    /// Writes a total row.
     pub fn total(
         &mut self,
         sheet: &mut Worksheet,
-        (top, bottom, row): (u32, u32, u32),
+        total_row: TotalRow<'_>,
         read: &Read,
-        (total, wanted): (Total, &[usize]),
     ) -> Result<(), XlsxError> {
+        let TotalRow { total, columns: wanted, row, top, bottom } = total_row;
         let columns = read.iter().map(Vec::len).max().unwrap_or(0);
         let (name, code) = total.name();
         let (mut is_named, mut is_given) = (false, false);

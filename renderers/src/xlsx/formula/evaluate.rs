@@ -1,6 +1,9 @@
 //! Computes formulas as a spreadsheet would.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::RangeInclusive,
+};
 
 use super::expr::{Cell, Expr, Op};
 
@@ -39,11 +42,11 @@ pub struct Grid {
 /// Table, row, column.
 type CellAt = (u32, u32, u16);
 
-/// A cell range of a table: first and last row, first and last column.
+/// A cell range of a table.
 struct RangeArea {
     table: u32,
-    rows: (u32, u32),
-    columns: (u16, u16),
+    rows: RangeInclusive<u32>,
+    columns: RangeInclusive<u16>,
 }
 
 impl RangeArea {
@@ -53,15 +56,13 @@ impl RangeArea {
     }
 
     fn size(&self) -> usize {
-        let (rows, columns) = (self.rows, self.columns);
-        (rows.1 - rows.0 + 1) as usize * usize::from(columns.1 - columns.0 + 1)
+        self.rows.clone().count() * self.columns.clone().count()
     }
 
     /// Row by row.
     fn cells(self) -> impl Iterator<Item = CellAt> {
         let Self { table, rows, columns } = self;
-        (rows.0..=rows.1)
-            .flat_map(move |row| (columns.0..=columns.1).map(move |column| (table, row, column)))
+        rows.flat_map(move |row| columns.clone().map(move |column| (table, row, column)))
     }
 }
 
@@ -85,7 +86,7 @@ impl Grid {
     fn columns(&self, from: Cell, to: Cell) -> Option<RangeArea> {
         let last = self.last_rows.get(&self.here).copied().unwrap_or(0);
         let (_, columns) = corners(from, to);
-        let area = RangeArea { table: self.here, rows: (0, last), columns };
+        let area = RangeArea { table: self.here, rows: 0..=last, columns };
         (!self.shared.contains(&self.here)).then_some(area)
     }
 
@@ -94,7 +95,7 @@ impl Grid {
         match expr {
             Expr::Range(from, to) | Expr::Columns(from, to) => {
                 let (_, columns) = corners(*from, *to);
-                Some(usize::from(columns.1 - columns.0) + 1)
+                Some(columns.count())
             }
             Expr::Elsewhere(_, inner) => Self::width(inner),
             _ => None,
@@ -144,7 +145,7 @@ impl Grid {
                 Expr::Columns(from, to) => {
                     let (_, columns) = corners(*from, *to);
                     let last = self.last_rows.get(&table).copied().unwrap_or(0);
-                    areas.push(RangeArea { table, rows: (0, last), columns });
+                    areas.push(RangeArea { table, rows: 0..=last, columns });
                 }
                 Expr::Elsewhere(sheet, inner) => {
                     let table = self.sheets.get(&sheet.to_lowercase());
@@ -261,10 +262,10 @@ impl Grid {
 #[derive(Debug)]
 pub struct Stop;
 
-/// The first and last row and column, regardless of the order in which the range is written.
-pub fn corners(from: Cell, to: Cell) -> ((u32, u32), (u16, u16)) {
-    let rows = (from.row.min(to.row), from.row.max(to.row));
-    (rows, (from.column.min(to.column), from.column.max(to.column)))
+/// The rows and columns of a range, regardless of the order in which it is written.
+pub fn corners(from: Cell, to: Cell) -> (RangeInclusive<u32>, RangeInclusive<u16>) {
+    let rows = from.row.min(to.row)..=from.row.max(to.row);
+    (rows, from.column.min(to.column)..=from.column.max(to.column))
 }
 
 impl Value {

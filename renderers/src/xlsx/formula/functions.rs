@@ -103,9 +103,8 @@ pub fn known(name: &str) -> Option<&'static str> {
 }
 
 pub fn check(name: &str, count: usize) -> Result<(), String> {
-    let fits = KNOWN
-        .iter()
-        .any(|(known, least, most)| *known == name && (*least..=*most).contains(&count));
+    let fits =
+        KNOWN.iter().any(|(known, min, max)| *known == name && (*min..=*max).contains(&count));
     if fits { Ok(()) } else { Err(format!("{name} has {count} arguments")) }
 }
 
