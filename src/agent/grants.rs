@@ -14,17 +14,16 @@ use super::{
 use crate::journal::{
     event::Call,
     grant::{Grant, GrantSubject},
-    session::Session,
 };
 
 /// A longer subject could not be reviewed at a glance.
 const LONGEST: usize = 200;
 
 /// The grant that covers this call, if there is one.
-pub fn covering<'s>(call: &Call, spec: &ToolSpec, session: &'s Session) -> Option<&'s Grant> {
+pub fn covering<'g>(call: &Call, spec: &ToolSpec, grants: &'g [Grant]) -> Option<&'g Grant> {
     let subject = policy::subject(spec, &call.arguments);
-    let grants = session.permissions.grants.iter();
     grants
+        .iter()
         .filter(|grant| grant.tool == spec.name)
         .find(|grant| covers(&grant.covers, spec, subject.as_deref()))
 }
@@ -254,11 +253,7 @@ fn runs_what_it_is_given(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::{
-        event::Speaker,
-        grant::{Permissions, Scope},
-        ids::GrantId,
-    };
+    use crate::journal::{event::Speaker, grant::Scope, ids::GrantId};
     use chrono::DateTime;
     use serde_json::{Value, json};
 
@@ -382,9 +377,7 @@ mod tests {
             expires_at: DateTime::UNIX_EPOCH,
             uses_left: None,
         };
-        let permissions = Permissions { halted: false, grants: vec![grant] };
-        let session = Session { permissions, ..Session::default() };
-        covering(&call, &spec, &session).is_some()
+        covering(&call, &spec, &[grant]).is_some()
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub fn judge(
 ) -> Verdict {
     let (call, words) = (&open.call, context.language.words());
     let spec = &*spec.on_terms(context.terms.get(&call.id).copied());
-    if session.permissions.halted && !crash::planted("halt") {
+    if context.permissions.halted && !crash::planted("halt") {
         return halted(open);
     }
     let ruled = || ruling(call, spec, session, policy, context);
@@ -193,7 +193,7 @@ fn judge_new(
     // The grant was given before the untrusted content was read.
     let granted = || {
         let may = alone && grantable && tainted_says == Action::Allow;
-        may.then(|| grants::covering(call, spec, session)).flatten()
+        may.then(|| grants::covering(call, spec, &context.permissions.grants)).flatten()
     };
     match default.max(tainted_says) {
         Action::Deny => refused(),
@@ -577,17 +577,18 @@ mod tests {
         };
         let spec = spec(ApprovalMode::Always, EffectClass::AtMostOnce);
         let good = digest_of(&retry(String::new()).call, &GuardContext::default());
-        let mut halted = Session::default();
+        let mut halted = GuardContext::default();
         halted.permissions.halted = true;
+        let open_context = GuardContext::default();
         let forbids = rules(&[rule("*", None, Action::Deny)]);
         let forbidden = Policy { rules: forbids, ..Policy::default() };
         let (open, session) = (Policy::default(), Session::default());
-        for (digest, session, policy) in [
+        for (digest, context, policy) in [
             (good.clone(), &halted, &open),
-            (good, &session, &forbidden),
-            ("another".to_owned(), &session, &open),
+            (good, &open_context, &forbidden),
+            ("another".to_owned(), &open_context, &open),
         ] {
-            let verdict = judge(&retry(digest), &spec, session, policy, &GuardContext::default());
+            let verdict = judge(&retry(digest), &spec, &session, policy, context);
             let Verdict::Refuse(text) = verdict else { panic!("{verdict:?}") };
             assert!(text.contains(texts::OUTCOME_UNKNOWN), "{text}");
         }
@@ -706,7 +707,7 @@ mod tests {
         let allowed = CallState::Decided { asks: ApprovalPurpose::Allow, digest, decision, by };
         let unknown = format!("{} {}", texts::HALTED_CALL, texts::OUTCOME_UNKNOWN);
         let refused = |text: &str| Verdict::Refuse(text.to_owned());
-        let mut halted = Session::default();
+        let mut halted = GuardContext::default();
         halted.permissions.halted = true;
         let spec = spec(ApprovalMode::Never, EffectClass::ReadOnly);
         for (state, expected) in [
@@ -718,8 +719,8 @@ mod tests {
             (CallState::Ended, Verdict::Wait),
         ] {
             let open = OpenCall { call: call(json!({})), state };
-            let policy = Policy::default();
-            let verdict = judge(&open, &spec, &halted, &policy, &GuardContext::default());
+            let (session, policy) = (Session::default(), Policy::default());
+            let verdict = judge(&open, &spec, &session, &policy, &halted);
             assert_eq!(verdict, expected, "{:?}", open.state);
         }
     }

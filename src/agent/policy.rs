@@ -22,7 +22,7 @@ use super::{
     severity,
     shell::{self, Command, Script},
 };
-use crate::texts::UnclearReason;
+use crate::{journal::grant::Permissions, texts::UnclearReason};
 pub use severity::Severity;
 
 #[derive(Debug, Clone)]
@@ -66,6 +66,8 @@ pub struct GuardContext {
     pub now: DateTime<Utc>,
     /// The language of the conversation.
     pub language: crate::texts::Language,
+    /// The requester's grants, and whether all calls are halted.
+    pub permissions: Permissions,
     /// The current rules of the database.
     pub stored: std::sync::Arc<Vec<Rule>>,
     /// The conversation's folder, by a name that is the same on every node.

@@ -23,7 +23,6 @@ use crate::{
     gateway::drafts::Drafts,
     journal::event::Event,
     store::{
-        approvals::grants,
         conversations::{record::Change, snapshots::Folded},
         leases::Claimed,
     },
@@ -40,7 +39,7 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
     let agent = worker.agent_of(claimed).await?;
     let folded = worker.sessions.take(&worker.gateway.store, &claimed.lease).await?;
     let guard_context = GuardContext::default();
-    let Some(_room) = worker.sessions.room(&folded.session).await else {
+    let Some(_permit) = worker.sessions.reserve(&folded.session).await else {
         tracing::warn!(
             conversation.id = %claimed.lease.conversation(),
             "turn postponed: the memory limit for concurrent turns is reached"
@@ -128,14 +127,7 @@ impl Turn<'_> {
         let store = &self.worker.gateway.store;
         let (session, stored) = (&mut self.session, &mut self.stored);
         session_cache::catch_up(store, conversation, session, stored, |entry| asking.notify(entry))
-            .await?;
-        if self.session.open_calls().next().is_some() {
-            let requester = self.session.requester.as_ref().map_or("", |by| by.id.as_str());
-            let person = grants::person(&self.claimed.channel, requester);
-            let now = self.worker.gateway.clock.now();
-            self.session.permissions = store.permissions(conversation, person, now).await?;
-        }
-        Ok(())
+            .await
     }
 
     async fn perform(&mut self, effect: Effect, running: &mut Running) -> Result<Flow> {

@@ -22,7 +22,11 @@ use crate::{
         role::Role,
         session::CallState,
     },
-    store::{Store, approvals, rules as stored},
+    store::{
+        Store,
+        approvals::{self, grants},
+        rules as stored,
+    },
     tools::{
         ToolError, jobs,
         workspace::{self, file_binding},
@@ -68,6 +72,11 @@ pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
     if turn.session.open_calls().next().is_none() {
         return Ok(guard_context);
     }
+    let requester = turn.session.requester.as_ref().map_or("", |by| by.id.as_str());
+    let person = grants::person(&turn.claimed.channel, requester);
+    let conversation = turn.claimed.lease.conversation();
+    guard_context.permissions =
+        gateway.store.permissions(conversation, person, guard_context.now).await?;
     guard_context.asked_below = asked_below(turn).await?;
     let (version, role) = version_and_role(turn, &guard_context.channel).await?;
     guard_context.role = Some(role.as_str().to_owned());
@@ -115,12 +124,12 @@ async fn asked_below(turn: &Turn<'_>) -> Result<bool> {
 async fn version_and_role(turn: &Turn<'_>, channel: &str) -> Result<(i64, Role)> {
     let session = &turn.session;
     let people = session.requester.iter().chain(&session.joined).cloned().collect();
-    least_role(turn, channel, people).await
+    min_role(turn, channel, people).await
 }
 
 /// The version of the rules, and the lowest role of these people. Without people, the role is
 /// member.
-pub(super) async fn least_role(
+pub(super) async fn min_role(
     turn: &Turn<'_>,
     channel: &str,
     mut people: Vec<Speaker>,

@@ -53,7 +53,7 @@ pub struct SessionCache {
 
 impl Default for SessionCache {
     fn default() -> Self {
-        Self::with_room(FLIGHT_BYTES)
+        Self::with_flight_bytes(FLIGHT_BYTES)
     }
 }
 
@@ -65,7 +65,7 @@ struct CachedSessions {
 }
 
 impl SessionCache {
-    fn with_room(flight_bytes: usize) -> Self {
+    fn with_flight_bytes(flight_bytes: usize) -> Self {
         let flight = Semaphore::new(flight_bytes / UNIT_BYTES);
         Self { kept: Mutex::default(), flight, flight_bytes }
     }
@@ -79,7 +79,7 @@ impl SessionCache {
     }
 
     /// Waits until a turn on this session fits into memory. Returns `None` on timeout.
-    pub(super) async fn room(&self, session: &Session) -> Option<SemaphorePermit<'_>> {
+    pub(super) async fn reserve(&self, session: &Session) -> Option<SemaphorePermit<'_>> {
         let bytes = (weight(session) * COPIES).min(self.flight_bytes);
         let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).ok()?;
         let room = tokio::time::timeout(WAITS_FOR, self.flight.acquire_many(units)).await;
@@ -186,7 +186,6 @@ pub(super) fn weight(session: &Session) -> usize {
         remarks,
         memory,
         model,
-        permissions,
         seq: _,
         said_upto: _,
         said_at: _,
@@ -205,7 +204,7 @@ pub(super) fn weight(session: &Session) -> usize {
         + requester.iter().chain(joined).map(of_speaker).sum::<usize>()
         + remarks.values().flatten().map(|text| EACH + text.len()).sum::<usize>()
         + memory.iter().chain(model).map(String::len).sum::<usize>()
-        + EACH * (allowed.len() + asking.len() + used.len() + permissions.grants.len())
+        + EACH * (allowed.len() + asking.len() + used.len())
         + EACH * (done.len() + answers.len() + uncached.len())
 }
 
@@ -325,15 +324,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn heavy_turns_wait_for_each_other() {
         let bytes = 1024 * 1024;
-        let sessions = SessionCache::with_room(bytes);
+        let sessions = SessionCache::with_flight_bytes(bytes);
         let heavy = session(1, &"x".repeat(bytes / 8)).session;
-        let first = sessions.room(&heavy).await.expect("there is room");
-        assert!(sessions.room(&heavy).await.is_none(), "not beside the first");
-        let light = sessions.room(&session(1, "hello").session).await;
+        let first = sessions.reserve(&heavy).await.expect("there is room");
+        assert!(sessions.reserve(&heavy).await.is_none(), "not beside the first");
+        let light = sessions.reserve(&session(1, "hello").session).await;
         assert!(light.is_some(), "a light one has room");
         drop((first, light));
         let heaviest = session(1, &"x".repeat(bytes / 2)).session;
-        assert!(sessions.room(&heaviest).await.is_some());
+        assert!(sessions.reserve(&heaviest).await.is_some());
     }
 
     /// Every field that can grow counts.

@@ -15,7 +15,6 @@ use super::{
         Attachment, Call, Decider, Decision, Entry, Event, HookEffect, HookPoint, JobBudget, Seq,
         Speaker, Usage,
     },
-    grant::Permissions,
     ids::{ApprovalId, CallId},
 };
 use messages::SentFile;
@@ -72,9 +71,6 @@ pub struct Session {
     pub model: Option<String>,
     /// The limits of the background job that this conversation works on.
     pub job: Option<JobBudget>,
-    /// Not folded: the worker sets it each time it reads the journal.
-    #[serde(skip)]
-    pub permissions: Permissions,
 }
 
 /// A permission for all calls of one tool on behalf of one person, for the rest of the
