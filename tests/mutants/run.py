@@ -27,7 +27,7 @@ WORK = ROOT / "target" / "mutants"
 TREE = WORK / "tree"
 SELECT = ["--workspace", "--all-features", "--all-targets", "--locked"]
 # The tests of one mutant that are tried at most, and the time for each.
-MOST_TESTS = 40
+MAX_TESTS = 40
 TIMEOUT_S = 90
 AT_ONCE = int(os.environ.get("NEXTEST_TEST_THREADS", 6))
 # A folder of its own: Cargo names what it builds after the path within the tree, and would take it
@@ -324,7 +324,9 @@ def coverage():
 def binaries():
     command = ["cargo", "nextest", "list", *SELECT, "--list-type", "binaries-only", "--message-format", "json"]
     found = json.loads(subprocess.check_output(command, cwd=TREE, env=ENVIRONMENT, stderr=subprocess.DEVNULL))
-    return {name: (it["binary-path"], it["cwd"]) for name, it in found["rust-binaries"].items()}
+    # `path+file:///folder#name@version`: tests run in the folder of their package.
+    folder = lambda it: it["package-id"].removeprefix("path+file://").split("#")[0]
+    return {name: (it["binary-path"], folder(it)) for name, it in found["rust-binaries"].items()}
 
 
 def judge(mutants, reached):
@@ -345,7 +347,7 @@ def judge(mutants, reached):
         id = str(mutant["id"])
         if id in verdicts:
             continue
-        tests = [name for _, name in sorted(tests_of.get(mutant["id"], []))[:MOST_TESTS]]
+        tests = [name for _, name in sorted(tests_of.get(mutant["id"], []))[:MAX_TESTS]]
         verdicts[id] = first_failure(mutant["id"], tests, programs) if tests else "not reached"
         kept.write_text(json.dumps(verdicts))
         minutes = (time.monotonic() - begun) / 60
