@@ -57,7 +57,7 @@ pub struct RateLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     /// The maximum number of messages in any window.
-    pub most: usize,
+    pub messages: usize,
     /// The length of the window.
     pub within: Duration,
 }
@@ -189,9 +189,9 @@ fn command(button: Button) -> Option<&'static str> {
 
 fn too_large(name: &str, size_bytes: u64, limits: &Limits, caption: Option<&str>) -> String {
     let name = text::escape(&text::neutralise(name));
-    let (size, most) = (megabytes(size_bytes), megabytes(limits.upload_bytes));
+    let (size, limit) = (megabytes(size_bytes), megabytes(limits.upload_bytes));
     let caption = caption.map(|caption| format!("\n\n{caption}")).unwrap_or_default();
-    format!("The file {name} can't be sent here: it has {size}, and the limit is {most}.{caption}")
+    format!("The file {name} can't be sent here: it has {size}, and the limit is {limit}.{caption}")
 }
 
 /// Rounded up, so that a size above a limit is never displayed as the limit.

@@ -113,8 +113,8 @@ fn limit(limits: SandboxLimits, work: &Work) -> Result<()> {
         (Resource::Fsize, limits.file_bytes),
         (Resource::Nofile, limits.open_files),
     ];
-    for (resource, most) in always.into_iter().chain(starts) {
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    for (resource, value) in always.into_iter().chain(starts) {
+        setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;
     }
     Ok(())
 }

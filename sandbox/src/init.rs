@@ -94,7 +94,7 @@ fn excess(limits: SandboxLimits, processes: &[u64]) -> Option<String> {
 /// A disk that can be written to, and the space on it that must stay free.
 struct Disk {
     folder: PathBuf,
-    least_bytes: u64,
+    min_bytes: u64,
 }
 
 /// The disks of these folders. File systems in memory are left out, because they have a size limit.
@@ -103,8 +103,8 @@ fn disks(limits: &SandboxLimits, writable: &[PathBuf]) -> Vec<Disk> {
     let disk = |folder: &PathBuf| {
         let (free, whole) = free_bytes(folder)?;
         let floor = FREE_BYTES.min(whole / FREE_SHARE).min(free / 2);
-        let least_bytes = floor.max(free.saturating_sub(limits.disk_bytes));
-        Some(Disk { folder: folder.clone(), least_bytes })
+        let min_bytes = floor.max(free.saturating_sub(limits.disk_bytes));
+        Some(Disk { folder: folder.clone(), min_bytes })
     };
     folders.filter_map(disk).collect()
 }
@@ -112,8 +112,8 @@ fn disks(limits: &SandboxLimits, writable: &[PathBuf]) -> Vec<Disk> {
 impl Disk {
     fn excess(&self) -> Option<String> {
         let (free, _) = free_bytes(&self.folder)?;
-        let least = self.least_bytes / MIB;
-        (free < self.least_bytes)
+        let least = self.min_bytes / MIB;
+        (free < self.min_bytes)
             .then(|| format!("it filled the disk, of which {least} MiB must stay free"))
     }
 }

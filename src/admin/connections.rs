@@ -50,8 +50,8 @@ impl LimitedListener {
     /// Connections may use three quarters of the files that the process may open.
     pub fn new(listener: TcpListener) -> Self {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 4 * 3;
-        let most = usize::try_from(files).unwrap_or(CONNECTIONS).clamp(16, CONNECTIONS);
-        Self { listener, free: Arc::new(Semaphore::new(most)) }
+        let limit = usize::try_from(files).unwrap_or(CONNECTIONS).clamp(16, CONNECTIONS);
+        Self { listener, free: Arc::new(Semaphore::new(limit)) }
     }
 }
 

@@ -42,7 +42,7 @@ pub async fn everywhere(admin: &Admin, text: &str, days: i64) -> Result<Vec<Foun
         return Ok(Vec::new());
     }
     let since = admin.gateway.clock.now() - TimeDelta::days(days);
-    let searched = SearchedEvents { pattern: pattern(&words), since, most: CANDIDATES };
+    let searched = SearchedEvents { pattern: pattern(&words), since, limit: CANDIDATES };
     let (mut found, mut last) = (Vec::new(), None);
     for _ in 0..ROUNDS {
         let (searched, after) = (searched.clone(), last.take());

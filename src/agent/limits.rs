@@ -25,10 +25,10 @@ pub const UNREADABLE: usize = 3;
 
 /// The error for a call whose tool has reached its usage limit in this conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}", texts::used_often_enough(.tool, *.most))]
+#[error("{}", texts::used_often_enough(.tool, *.limit))]
 pub struct UsageLimitExceeded {
     pub tool: String,
-    pub most: u32,
+    pub limit: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,13 +136,13 @@ pub fn check_usage(
     spec: &ToolSpec,
     call: &Call,
 ) -> Result<(), UsageLimitExceeded> {
-    let Some(most) = spec.max_usage_count else { return Ok(()) };
+    let Some(limit) = spec.max_usage_count else { return Ok(()) };
     let before = session.calls.iter().take_while(|open| open.call.id != call.id);
     let under_way =
         before.filter(|open| open.call.tool == call.tool && open.state != CallState::Ended);
     let used = session.used.get(&call.tool).copied().unwrap_or_default();
-    if used as usize + under_way.count() >= most as usize {
-        return Err(UsageLimitExceeded { tool: call.tool.clone(), most });
+    if used as usize + under_way.count() >= limit as usize {
+        return Err(UsageLimitExceeded { tool: call.tool.clone(), limit });
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ fn wait(calls: &[i64], limit: u32, window: i64, now: i64) -> Option<Duration> {
         None => now + window,
         Some(others) => *calls.iter().rev().nth(others)? + window,
     };
-    // If the clock is set back, the wait is at most the window.
+    // If the clock is set back, the wait is at limit the window.
     let wait = (frees - now).min(window);
     u64::try_from(wait).ok().filter(|ms| *ms > 0).map(Duration::from_millis)
 }

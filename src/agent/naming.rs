@@ -100,8 +100,8 @@ pub fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<Strin
 fn likeness(a: &str, b: &str) -> f64 {
     // An upper bound: the common subsequence is at most as long as the shorter name.
     let all = a.len() + b.len();
-    let most = 2 * a.len().min(b.len());
-    if all == 0 || most as f64 / all as f64 <= ALIKE {
+    let shared = 2 * a.len().min(b.len());
+    if all == 0 || shared as f64 / all as f64 <= ALIKE {
         return 0.0;
     }
     let mut row = vec![0_usize; b.len() + 1];
@@ -133,8 +133,8 @@ mod tests {
         ] {
             assert_eq!(sanitise(written), plain, "{written}");
         }
-        let (long, most) = ("a".repeat(70), "a".repeat(NAME_CHARS));
-        assert_eq!(meant(&long, [most.as_str()].into_iter()), Some(most.as_str()));
+        let (long, limit) = ("a".repeat(70), "a".repeat(NAME_CHARS));
+        assert_eq!(meant(&long, [limit.as_str()].into_iter()), Some(limit.as_str()));
     }
 
     #[test]

@@ -154,8 +154,8 @@ fn system(session: &Session, agent: &Agent) -> String {
     if listed && !skills.is_empty() {
         text.push_str(SKILLS);
         for skill in skills {
-            let most = if skill.untrusted { FOREIGN_CHARS } else { usize::MAX };
-            let about: String = skill.description.chars().take(most).collect();
+            let limit = if skill.untrusted { FOREIGN_CHARS } else { usize::MAX };
+            let about: String = skill.description.chars().take(limit).collect();
             let _ = write!(text, "\n- {}: {about}", skill.name);
         }
     }

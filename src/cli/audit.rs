@@ -54,8 +54,8 @@ pub async fn run(store: &Store, command: AuditCommand) -> Result<String> {
     match command {
         AuditCommand::Verify { seal } => verify(store, seal).await,
         AuditCommand::Show { conversation, person, tool, kind, since, until, limit, output } => {
-            let (after, most) = (None, limit);
-            let query = Query { conversation, person, tool, kind, since, until, after, most };
+            let after = None;
+            let query = Query { conversation, person, tool, kind, since, until, after, limit };
             let rows = store.audit(query).await?;
             let facts: Vec<FactView> = rows.into_iter().map(Into::into).collect();
             output.list(&facts, "No such records.", line)

@@ -26,7 +26,7 @@ const MAX_LISTED: usize = 10_000;
 
 /// Returns the list.
 pub async fn run(store: &Store, args: PeopleArgs) -> Result<String> {
-    let all = PageRequest { most: MAX_LISTED, ..PageRequest::default() };
+    let all = PageRequest { limit: MAX_LISTED, ..PageRequest::default() };
     let listed =
         store.read(move |tx| Box::pin(async move { people::list(tx, &all).await })).await?;
     let mut members: Vec<MemberView> = listed.into_iter().map(Into::into).collect();

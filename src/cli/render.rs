@@ -55,7 +55,7 @@ pub struct WrittenDocument {
 pub async fn run(config: &Config, args: &Render) -> Result<WrittenDocument> {
     let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
     let mut pool = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
-    pool.most_bytes = FILE_BYTES;
+    pool.max_bytes = FILE_BYTES;
     run_on(&pool, &config.documents, args).await
 }
 

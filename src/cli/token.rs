@@ -103,7 +103,7 @@ async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     let (open, tokens) = store
         .read(move |tx| {
             Box::pin(async move {
-                let all = PageRequest { most: MAX_LISTED, ..PageRequest::default() };
+                let all = PageRequest { limit: MAX_LISTED, ..PageRequest::default() };
                 Ok((web_sessions::list(tx, &all, now).await?, api_tokens::list(tx, &all).await?))
             })
         })

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The maximum number of sessions and links to check.
-const MOST: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 
 /// The web chat that is served at `/`, if there is one.
 fn web_chat(config: &Config) -> Option<&ChannelEntry> {
@@ -49,7 +49,7 @@ pub(super) async fn warnings(config: &Config, store: &Store) -> Result<Vec<Strin
     let open = store
         .read(move |tx| {
             Box::pin(async move {
-                let all = PageRequest { most: MOST, ..PageRequest::default() };
+                let all = PageRequest { limit: MAX_LISTED, ..PageRequest::default() };
                 web_sessions::list(tx, &all, now).await
             })
         })

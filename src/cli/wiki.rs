@@ -63,7 +63,7 @@ pub async fn run(store: &Store, command: WikiCommand) -> Result<String> {
 /// The next pages after this one, archived ones included.
 async fn listed(store: &Store, agent: &str, after: &str) -> Result<Vec<Heading>> {
     let (agent, after) = (agent.to_owned(), after.to_owned());
-    let listing = WikiListing { agent, after, most: AT_ONCE, ..WikiListing::default() };
+    let listing = WikiListing { agent, after, limit: AT_ONCE, ..WikiListing::default() };
     store.read(move |tx| Box::pin(async move { wiki::list(tx, &listing).await })).await
 }
 

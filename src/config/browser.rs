@@ -122,8 +122,8 @@ impl BrowserSection {
             ("max_file_mb", self.max_file_mb, 1..=200),
         ];
         for (name, value, allowed) in bounds {
-            let (least, most) = (allowed.start(), allowed.end());
-            ensure!(allowed.contains(&value), "browser.{name}: from {least} to {most}");
+            let (min, max) = (allowed.start(), allowed.end());
+            ensure!(allowed.contains(&value), "browser.{name}: from {min} to {max}");
         }
         Ok(())
     }

@@ -109,9 +109,9 @@ impl BuilderSection {
     }
 }
 
-fn time(name: &str, text: &str, most: TimeDelta) -> Result<Duration> {
+fn time(name: &str, text: &str, limit: TimeDelta) -> Result<Duration> {
     let time = build::duration(text).with_context(|| format!("builder.{name}"))?;
-    let fits = time > TimeDelta::zero() && time <= most;
-    ensure!(fits, "builder.{name}: more than 0, at most {} minutes", most.num_minutes());
+    let fits = time > TimeDelta::zero() && time <= limit;
+    ensure!(fits, "builder.{name}: more than 0, at most {} minutes", limit.num_minutes());
     time.to_std().with_context(|| format!("builder.{name}"))
 }

@@ -116,7 +116,7 @@ impl GenerationSection {
             prompt_field: self.prompt_field.clone(),
             image_field: self.image_field.clone(),
             input: self.input.clone().into_iter().collect(),
-            most: Duration::from_secs(u64::from(self.max_minutes) * 60),
+            limit: Duration::from_secs(u64::from(self.max_minutes) * 60),
             poll_every: generation::POLL_EVERY,
         }
     }

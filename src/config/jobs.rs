@@ -52,14 +52,17 @@ impl Default for JobsSection {
 }
 
 /// The upper bound for running jobs per conversation, because all of them are listed.
-const MOST: usize = 20;
+const MAX_PER_CONVERSATION: usize = 20;
 
 impl JobsSection {
     pub fn build(&self, agents: Vec<Coworker>) -> Result<Terms> {
-        ensure!(self.per_conversation <= MOST, "jobs.per_conversation: at most {MOST}");
+        ensure!(
+            self.per_conversation <= MAX_PER_CONVERSATION,
+            "jobs.per_conversation: at most {MAX_PER_CONVERSATION}"
+        );
         let time = build::duration(&self.max_time).context("jobs.max_time")?;
         Ok(Terms {
-            most: JobConcurrency {
+            limit: JobConcurrency {
                 per_conversation: self.per_conversation,
                 per_person: self.per_person,
             },

@@ -269,7 +269,7 @@ impl MediaSection {
         let transcription = service.map(|service| Transcriber {
             service: service.answering_within(transcription::TIMEOUT),
             incoming: self.transcription.incoming,
-            most_minutes: self.transcription.max_minutes,
+            max_minutes: self.transcription.max_minutes,
         });
         let images = self.images.keys().build(variables, inside)?;
         let images = images.map(|service| service.answering_within(images::TIMEOUT));

@@ -213,15 +213,15 @@ fn compare_parts(value: &Value, schema: &Json, key: &mut KeyPath, found: &mut Ve
             }
         }
         Value::Integer(number) => {
-            let (least, most) = match schema["format"].as_str() {
+            let (min, max) = match schema["format"].as_str() {
                 Some("uint16") => (0, i64::from(u16::MAX)),
                 Some("uint32") => (0, i64::from(u32::MAX)),
                 Some("int32") => (i64::from(i32::MIN), i64::from(i32::MAX)),
                 Some("uint" | "uint64") => (0, i64::MAX),
                 _ => (i64::MIN, i64::MAX),
             };
-            if !(least..=most).contains(number) {
-                let says = format!("must be a whole number from {least} to {most}");
+            if !(min..=max).contains(number) {
+                let says = format!("must be a whole number from {min} to {max}");
                 found.push(Mistake::new(key, says));
             }
         }
@@ -283,7 +283,7 @@ pub(super) fn list(words: &[&str], and: &str) -> String {
     match words {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [most @ .., last] => format!("{} {and} {last}", most.join(", ")),
+        [others @ .., last] => format!("{} {and} {last}", others.join(", ")),
     }
 }
 

@@ -48,11 +48,11 @@ fn rate_limit(text: &str) -> Result<Option<RateLimit>> {
     if text == OFF {
         return Ok(None);
     }
-    let (most, within) = text.split_once('/').context("there is no `/`")?;
-    let most: usize = most.trim().parse().context("the number of messages")?;
-    anyhow::ensure!(most > 0, "no message could be sent");
+    let (messages, within) = text.split_once('/').context("there is no `/`")?;
+    let messages: usize = messages.trim().parse().context("the number of messages")?;
+    anyhow::ensure!(messages > 0, "no message could be sent");
     let within = build::duration(within)?.to_std()?;
-    Ok(Some(RateLimit { most, within }))
+    Ok(Some(RateLimit { messages, within }))
 }
 
 #[cfg(test)]
@@ -61,9 +61,9 @@ mod tests {
     use std::time::Duration;
 
     const PLATFORMS: RateLimits = RateLimits {
-        private: Some(RateLimit { most: 5, within: Duration::from_secs(5) }),
-        group: Some(RateLimit { most: 20, within: Duration::from_mins(1) }),
-        bot: Some(RateLimit { most: 30, within: Duration::from_secs(1) }),
+        private: Some(RateLimit { messages: 5, within: Duration::from_secs(5) }),
+        group: Some(RateLimit { messages: 20, within: Duration::from_mins(1) }),
+        bot: Some(RateLimit { messages: 30, within: Duration::from_secs(1) }),
     };
 
     #[test]
@@ -71,9 +71,9 @@ mod tests {
         let limits = |pace| rate_limits(pace, PLATFORMS).unwrap();
         assert_eq!(limits("platform"), PLATFORMS);
         assert_eq!(limits("off"), RateLimits::default());
-        let bot = Some(RateLimit { most: 1_000, within: Duration::from_secs(1) });
+        let bot = Some(RateLimit { messages: 1_000, within: Duration::from_secs(1) });
         assert_eq!(limits("bot 1000/1s"), RateLimits { bot, ..PLATFORMS });
-        let group = Some(RateLimit { most: 5, within: Duration::from_millis(500) });
+        let group = Some(RateLimit { messages: 5, within: Duration::from_millis(500) });
         let own = RateLimits { private: None, group, ..PLATFORMS };
         assert_eq!(limits(" private off,group 5/500ms "), own);
     }

@@ -53,8 +53,8 @@ impl WikiSection {
         );
         let denied =
             [("read_role", READING, self.read_role), ("edit_role", CHANGING, self.edit_role)];
-        let rule = |(key, tools, least): (&str, &str, Role)| {
-            let roles: Vec<_> = Role::ALL.into_iter().filter(|role| *role < least).collect();
+        let rule = |(key, tools, required): (&str, &str, Role)| {
+            let roles: Vec<_> = Role::ALL.into_iter().filter(|role| *role < required).collect();
             (!roles.is_empty()).then(|| RuleEntry {
                 name: Some(format!("wiki.{key}")),
                 // Takes precedence over rules that allow the tools, independently of their order.

@@ -129,7 +129,7 @@ fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
     let now = gateway.clock.now();
     let mut plan = Plan { shares: Vec::new(), checks: Vec::new(), wait: POLL_EVERY };
     for (channel, connected) in &gateway.channels {
-        let most = match gateway.breakers.admits(channel, now) {
+        let limit = match gateway.breakers.admits(channel, now) {
             BreakerPermission::Sends => free(channel).min(CLAIMED_AT_ONCE),
             BreakerPermission::Probe => free(channel).min(1),
             BreakerPermission::Check => {
@@ -139,14 +139,14 @@ fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
             BreakerPermission::Nothing => 0,
         };
         // Rows that the bot may not send yet are not claimed, since they would only be deferred.
-        let most = match gateway.rate_limiter.room(channel, &connected.rate_limits, now) {
-            Ok(room) => most.min(room),
+        let limit = match gateway.rate_limiter.room(channel, &connected.rate_limits, now) {
+            Ok(room) => limit.min(room),
             Err(until) => {
                 plan.wait = plan.wait.min((until - now).to_std().unwrap_or_default());
                 0
             }
         };
-        plan.shares.push(Share { channel: channel.clone(), most });
+        plan.shares.push(Share { channel: channel.clone(), limit });
     }
     plan
 }

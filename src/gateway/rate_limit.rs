@@ -18,7 +18,7 @@ const RESERVE: usize = 1;
 const SWEPT_FROM: usize = 1_000;
 /// The maximum number of windows. Further chats are not counted; the platform still enforces its
 /// own limit.
-const MOST: usize = 100_000;
+const MAX_WINDOWS: usize = 100_000;
 /// The minimum time between two sweeps of expired windows.
 const SWEPT_EVERY: TimeDelta = TimeDelta::seconds(1);
 
@@ -85,7 +85,7 @@ impl RateLimiter {
         let mut windows = self.windows();
         match windows.of.get_mut(&of_bot(channel)) {
             Some(window) => window.room(limit, 0, now),
-            None => Ok(limit.most),
+            None => Ok(limit.messages),
         }
     }
 
@@ -146,13 +146,13 @@ impl Windows {
     /// the last sweep. `None` if there are still too many.
     fn at(&mut self, channel: String, chat: String, now: DateTime<Utc>) -> Option<&mut Window> {
         let key = (channel, chat);
-        let full_at = SWEPT_FROM.max(self.left * 2).min(MOST);
+        let full_at = SWEPT_FROM.max(self.left * 2).min(MAX_WINDOWS);
         if self.of.len() >= full_at && !self.of.contains_key(&key) {
-            if self.swept_at.is_none_or(|at| at + SWEPT_EVERY <= now || full_at < MOST) {
+            if self.swept_at.is_none_or(|at| at + SWEPT_EVERY <= now || full_at < MAX_WINDOWS) {
                 self.of.retain(|_, window| !window.is_over(now));
                 (self.left, self.swept_at) = (self.of.len(), Some(now));
             }
-            if self.of.len() >= MOST {
+            if self.of.len() >= MAX_WINDOWS {
                 return None;
             }
         }
@@ -173,8 +173,8 @@ impl Window {
             self.sent.pop_front();
         }
         match self.sent.front() {
-            Some(oldest) if self.sent.len() + reserve >= limit.most => Err(*oldest + within),
-            _ => Ok(limit.most.saturating_sub(self.sent.len())),
+            Some(oldest) if self.sent.len() + reserve >= limit.messages => Err(*oldest + within),
+            _ => Ok(limit.messages.saturating_sub(self.sent.len())),
         }
     }
 
@@ -193,9 +193,9 @@ mod tests {
     }
 
     const LIMITS: Limits = Limits {
-        private: Some(RateLimit { most: 3, within: Duration::from_secs(3) }),
-        group: Some(RateLimit { most: 2, within: Duration::from_mins(1) }),
-        bot: Some(RateLimit { most: 4, within: Duration::from_secs(1) }),
+        private: Some(RateLimit { messages: 3, within: Duration::from_secs(3) }),
+        group: Some(RateLimit { messages: 2, within: Duration::from_mins(1) }),
+        bot: Some(RateLimit { messages: 4, within: Duration::from_secs(1) }),
     };
 
     fn at(ms: i64) -> DateTime<Utc> {

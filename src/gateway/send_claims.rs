@@ -35,7 +35,7 @@ pub(super) async fn claim_sends(
     let due = store.notifier.due_channels();
     let is_complete = due.is_empty() || Instant::now() >= next_check;
     let shares = if is_complete { shares } else { of_channels(shares, &due) };
-    let least = shares.iter().map(|share| share.most).filter(|most| *most > 0).min();
+    let smallest = shares.iter().map(|share| share.limit).filter(|limit| *limit > 0).min();
     let claimed = if is_complete {
         store.claim_sends(shares, now).await
     } else {
@@ -49,7 +49,7 @@ pub(super) async fn claim_sends(
     let may_be_more = if is_complete {
         !sendings.is_empty()
     } else {
-        least.is_some_and(|least| sendings.len() >= least)
+        smallest.is_some_and(|share| sendings.len() >= share)
     };
     let next_check = if is_complete { Instant::now() + POLL_EVERY } else { next_check };
     ClaimedSends { sendings, may_be_more, next_check }

@@ -206,8 +206,8 @@ fn is_one_line(value: &str) -> bool {
 }
 
 /// The beginning of a value as a code span on one line.
-fn code(value: &str, most_chars: usize) -> String {
-    let shown = text::reveal(&shortened(value.trim(), most_chars));
+fn code(value: &str, max_chars: usize) -> String {
+    let shown = text::reveal(&shortened(value.trim(), max_chars));
     format!("`{}`", shown.replace('`', "\u{2019}").replace('\n', " "))
 }
 
@@ -219,8 +219,8 @@ fn first_sentence(description: &str) -> &str {
 
 /// The beginning of a text, with an ellipsis if it is longer. A word is cut only if it is long
 /// itself.
-pub(super) fn shortened(text: &str, most_chars: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most_chars) else { return text.to_owned() };
+pub(super) fn shortened(text: &str, max_chars: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
     let head = &text[..end];
     let whole_words = head.rfind(char::is_whitespace).filter(|at| *at >= end / 2);
     let kept = whole_words.map_or(head, |at| &head[..at]);

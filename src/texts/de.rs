@@ -168,8 +168,8 @@ pub(super) const WORDS: Messages = Messages {
             sie noch einmal."
         )
     },
-    file_too_large: |name, most| {
-        format!("Die Datei {name} ist zu groß. Das Limit liegt bei {most}.")
+    file_too_large: |name, limit| {
+        format!("Die Datei {name} ist zu groß. Das Limit liegt bei {limit}.")
     },
     not_transcribed: |name| {
         format!(

@@ -150,8 +150,8 @@ impl Messages {
     }
 }
 
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", plain(&text[..at])),
         None => plain(text),
     }

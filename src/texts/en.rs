@@ -145,7 +145,7 @@ pub(super) const WORDS: Messages = Messages {
     file_gone: |name| {
         format!("I couldn't download the file {name} from the platform. Please send it again.")
     },
-    file_too_large: |name, most| format!("The file {name} is too large. The limit is {most}."),
+    file_too_large: |name, limit| format!("The file {name} is too large. The limit is {limit}."),
     not_transcribed: |name| {
         format!(
             "I couldn't transcribe the recording {name}. I've kept it, but I don't know what it \

@@ -154,8 +154,8 @@ pub(super) const WORDS: Messages = Messages {
     file_gone: |name| {
         format!("No he podido descargar el archivo {name} de la plataforma. Envíalo otra vez.")
     },
-    file_too_large: |name, most| {
-        format!("El archivo {name} es demasiado grande. El límite es {most}.")
+    file_too_large: |name, limit| {
+        format!("El archivo {name} es demasiado grande. El límite es {limit}.")
     },
     not_transcribed: |name| {
         format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use url::Url;
 
 /// The maximum number of hosts that are listed.
-const MOST: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// A host as written, and as a program contacts it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,8 +25,8 @@ pub struct HostList {
 pub fn written_differently(arguments: &Value) -> HostList {
     let mut found = BTreeSet::new();
     collect(arguments, &mut found);
-    let more = found.len().saturating_sub(MOST);
-    HostList { shown: found.into_iter().take(MOST).collect(), more }
+    let more = found.len().saturating_sub(MAX_LISTED);
+    HostList { shown: found.into_iter().take(MAX_LISTED).collect(), more }
 }
 
 fn collect(value: &Value, found: &mut BTreeSet<Host>) {

@@ -24,16 +24,16 @@ pub fn repeated(tool: &str, times: usize) -> String {
     )
 }
 
-pub fn too_many_files(most: usize) -> String {
+pub fn too_many_files(limit: usize) -> String {
     format!(
-        "Not run: it names more than {most} files, too many to review. Name a folder, or fewer \
+        "Not run: it names more than {limit} files, too many to review. Name a folder, or fewer \
             files."
     )
 }
 
-pub fn used_often_enough(tool: &str, most: u32) -> String {
+pub fn used_often_enough(tool: &str, limit: u32) -> String {
     format!(
-        "Tool '{tool}' has reached its maximum usage limit of {most} times and cannot be used \
+        "Tool '{tool}' has reached its maximum usage limit of {limit} times and cannot be used \
             anymore in this conversation. Continue without it; the person can start a new \
             conversation with /new."
     )

@@ -345,8 +345,8 @@ impl Messages {
         (self.file_gone)(&plain(name))
     }
 
-    pub fn file_too_large(&self, name: &str, most_bytes: u64) -> String {
-        (self.file_too_large)(&plain(name), &format!("{} MB", most_bytes / (1024 * 1024)))
+    pub fn file_too_large(&self, name: &str, max_bytes: u64) -> String {
+        (self.file_too_large)(&plain(name), &format!("{} MB", max_bytes / (1024 * 1024)))
     }
 
     /// The current model, and all models.

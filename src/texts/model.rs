@@ -84,13 +84,13 @@ pub fn too_deep(depth: u32) -> String {
     )
 }
 
-pub fn too_many_tasks(most: usize) -> String {
-    format!("Not delegated: at most {most} tasks at once. Delegate the others afterwards.")
+pub fn too_many_tasks(limit: usize) -> String {
+    format!("Not delegated: at most {limit} tasks at once. Delegate the others afterwards.")
 }
 
-pub fn too_many_at_work(most: usize) -> String {
+pub fn too_many_at_work(limit: usize) -> String {
     format!(
-        "Not delegated: at most {most} tasks can run at once for one conversation. Do it yourself, \
+        "Not delegated: at most {limit} tasks can run at once for one conversation. Do it yourself, \
             or delegate it when others have ended."
     )
 }

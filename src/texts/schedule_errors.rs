@@ -11,8 +11,8 @@ use super::filled;
 /// text for people.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScheduleError {
-    #[error("the text has {count} characters; 1 to {most} are allowed")]
-    TextLength { count: usize, most: usize },
+    #[error("the text has {count} characters; 1 to {limit} are allowed")]
+    TextLength { count: usize, limit: usize },
     #[error("give one of at, in, every and cron (every may have at, for its first time)")]
     NotOneTime,
     #[error("{} is in the past: it is {}", exact(*.due, *.zone), exact(*.now, *.zone))]
@@ -104,9 +104,9 @@ impl ScheduleTexts {
     /// The text of an error for people, as plain text.
     pub fn error(&self, error: &ScheduleError) -> String {
         match error {
-            ScheduleError::TextLength { count, most } => filled(
+            ScheduleError::TextLength { count, limit } => filled(
                 self.text_length,
-                &[("count", &count.to_string()), ("most", &most.to_string())],
+                &[("count", &count.to_string()), ("most", &limit.to_string())],
             ),
             ScheduleError::NotOneTime => self.not_one_time.to_owned(),
             ScheduleError::Past { due, now, zone } => {
@@ -165,7 +165,7 @@ fn local(at: DateTime<Utc>, zone: Tz) -> String {
 }
 
 pub(super) const ENGLISH: ScheduleTexts = ScheduleTexts {
-    text_length: "The text has {count} characters. It must have 1 to {most}.",
+    text_length: "The text has {count} characters. It must have 1 to {limit}.",
     not_one_time: "Give exactly one time: a date and time, a delay, an interval or a cron \
         expression. An interval may also have a date and time, at which it begins.",
     past: "{due} is in the past. It is {now} now.",
@@ -197,7 +197,7 @@ pub(super) const ENGLISH: ScheduleTexts = ScheduleTexts {
 };
 
 pub(super) const GERMAN: ScheduleTexts = ScheduleTexts {
-    text_length: "Der Text hat {count} Zeichen. Erlaubt sind 1 bis {most}.",
+    text_length: "Der Text hat {count} Zeichen. Erlaubt sind 1 bis {limit}.",
     not_one_time: "Gib genau eine Zeit an: Datum und Uhrzeit, eine Frist, einen Abstand oder einen \
         Cron-Ausdruck. Zu einem Abstand gehört wahlweise der Zeitpunkt, an dem er beginnt.",
     past: "{due} liegt in der Vergangenheit. Jetzt ist {now}.",
@@ -232,7 +232,7 @@ pub(super) const GERMAN: ScheduleTexts = ScheduleTexts {
 };
 
 pub(super) const SPANISH: ScheduleTexts = ScheduleTexts {
-    text_length: "El texto tiene {count} caracteres. Debe tener entre 1 y {most}.",
+    text_length: "El texto tiene {count} caracteres. Debe tener entre 1 y {limit}.",
     not_one_time: "Indica una sola forma de tiempo: fecha y hora, un plazo, un intervalo o una \
         expresión cron. Un intervalo puede llevar además la fecha y hora en que empieza.",
     past: "{due} ya ha pasado. Ahora son las {now}.",
@@ -265,7 +265,7 @@ pub(super) const SPANISH: ScheduleTexts = ScheduleTexts {
 };
 
 pub(super) const CHINESE: ScheduleTexts = ScheduleTexts {
-    text_length: "文本有 {count} 个字符。允许 1 到 {most} 个字符。",
+    text_length: "文本有 {count} 个字符。允许 1 到 {limit} 个字符。",
     not_one_time: "请只提供一种时间：日期和时间、延迟、间隔或 cron 表达式。间隔还可以指定首次运行的日期和时间。",
     past: "{due} 已经过去。现在是 {now}。",
     too_far: "该时间在十年之后。请选择更早的时间。",
@@ -306,7 +306,7 @@ mod tests {
         let named = UnknownZone { name: Some("Berln".into()), near: near.clone() };
         let (pattern, why) = ("a {x} b".to_owned(), "illegal".to_owned());
         vec![
-            (ScheduleError::TextLength { count: 5_000, most: 4_000 }, vec!["5000", "4000"]),
+            (ScheduleError::TextLength { count: 5_000, limit: 4_000 }, vec!["5000", "4000"]),
             (ScheduleError::NotOneTime, vec![]),
             (ScheduleError::Past { due, now, zone: Tz::Asia__Tokyo }, vec!["2026-05-04", "10:00"]),
             (ScheduleError::TooFar, vec![]),

@@ -116,7 +116,7 @@ pub(super) const WORDS: Messages = Messages {
     whole_answer: "回答较长，完整内容见此文件。",
     file_missing: |name| format!("文件 {name} 无法发送：其内容丢失或已损坏。"),
     file_gone: |name| format!("我无法从平台下载文件 {name}。请再发一次。"),
-    file_too_large: |name, most| format!("文件 {name} 太大，上限为 {most}。"),
+    file_too_large: |name, limit| format!("文件 {name} 太大，上限为 {limit}。"),
     not_transcribed: |name| {
         format!(
             "我无法转写录音 {name}。录音已保存，但我不知道其中的内容：请用文字发送，或稍后再试。"

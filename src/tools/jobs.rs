@@ -46,7 +46,7 @@ const LISTED_CHARS: usize = 200;
 /// The operator's limits.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    pub most: JobConcurrency,
+    pub limit: JobConcurrency,
     pub budget: JobBudget,
     /// The agents that can work on a job, besides the one that creates it.
     pub agents: Vec<Coworker>,
@@ -125,9 +125,9 @@ impl Tool for CreateJob {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let new = self.0.planned(parse(arguments)?, context)?;
-        let (most, now) = (self.0.terms.most, context.now);
+        let (limit, now) = (self.0.terms.limit, context.now);
         let create = self.0.store.write("create job", move |tx| {
-            Box::pin(async move { jobs::create(tx, &new, most, now).await })
+            Box::pin(async move { jobs::create(tx, &new, limit, now).await })
         });
         let failed = |text: String| Err(ToolError::ExecutionFailed(text));
         match create.await.map_err(|error| broken(&error))? {
@@ -136,12 +136,12 @@ impl Tool for CreateJob {
                 job.id.code()
             ))),
             Created::Existing(job) => Ok(Output::text(line(&job))),
-            Created::ConversationFull(most) => failed(format!(
-                "The maximum of {most} jobs runs in this conversation: wait for one, or cancel one \
+            Created::ConversationFull(limit) => failed(format!(
+                "The maximum of {limit} jobs runs in this conversation: wait for one, or cancel one \
                     (list_jobs, cancel_job)"
             )),
-            Created::PersonFull(most) => failed(format!(
-                "The maximum of {most} jobs runs for this person, in all conversations: wait until \
+            Created::PersonFull(limit) => failed(format!(
+                "The maximum of {limit} jobs runs for this person, in all conversations: wait until \
                     one has ended"
             )),
         }

@@ -213,7 +213,7 @@ async fn create(
         ScheduleCreated::Full => Err(ToolError::ExecutionFailed(format!(
             "The maximum of {} schedules in this conversation is reached: delete one first \
                 (list_schedules, change_schedule)",
-            planner.most()
+            planner.limit()
         ))),
     }
 }

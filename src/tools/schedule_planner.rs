@@ -88,7 +88,7 @@ impl SchedulePlanner {
     }
 
     /// The maximum number of schedules of a conversation.
-    pub fn most(&self) -> usize {
+    pub fn limit(&self) -> usize {
         self.terms.per_conversation
     }
 
@@ -99,10 +99,10 @@ impl SchedulePlanner {
         fact: Option<Fact>,
         now: DateTime<Utc>,
     ) -> Result<ScheduleCreated, ScheduleError> {
-        let most = self.most();
+        let limit = self.limit();
         let create = self.store.write("create schedule", move |tx| {
             Box::pin(async move {
-                let created = schedules::create(tx, &new, most, now).await?;
+                let created = schedules::create(tx, &new, limit, now).await?;
                 if let Some(fact) = fact.filter(|_| created == ScheduleCreated::New) {
                     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
                 }
@@ -145,7 +145,7 @@ impl SchedulePlanner {
         let requested = RequestedTime { at, after, every, cron };
         let count = text.chars().count();
         if text.trim().is_empty() || count > MAX_CHARS {
-            return Err(ScheduleError::TextLength { count, most: MAX_CHARS });
+            return Err(ScheduleError::TextLength { count, limit: MAX_CHARS });
         }
         let zone = self.zone(timezone, &target).await?;
         let (rule, due_at) = schedule_rule::plan(&requested, zone, self.terms.shortest, now)?;

@@ -230,7 +230,7 @@ fn software_builder(
 fn job_terms() -> jobs::Terms {
     let budget = JobBudget { steps: 1, tokens: 1, time_ms: 1 };
     jobs::Terms {
-        most: JobConcurrency { per_conversation: 1, per_person: 1 },
+        limit: JobConcurrency { per_conversation: 1, per_person: 1 },
         budget,
         agents: vec![],
     }

@@ -93,8 +93,8 @@ impl Tool for LookAtUrl {
             return Err(ToolError::ExternalService(format!("{found} answered {}", answer.status)));
         }
         if answer.is_cut {
-            let most = file_names::size(limits::INPUT_BYTES as u64);
-            return Err(ToolError::ExecutionFailed(format!("{found} is larger than {most}")));
+            let limit = file_names::size(limits::INPUT_BYTES as u64);
+            return Err(ToolError::ExecutionFailed(format!("{found} is larger than {limit}")));
         }
         let view = view(&self.sandbox, &found, answer.body, &context.artifacts).await?;
         let action = action.unwrap_or_else(|| ANALYZE.to_owned());

@@ -91,7 +91,7 @@ impl Turn<'_> {
         };
         // Before the first reply of a turn there is no requester yet.
         let people = self.session.speaks_for(self.session.seq).into_iter().collect();
-        let role = guard_context::least_role(self, &self.claimed.channel, people).await;
+        let role = guard_context::min_role(self, &self.claimed.channel, people).await;
         match role {
             Ok((_, Role::Owner)) => self.claimed.words().with_cause(reason, cause),
             Ok(_) => reason.to_owned(),

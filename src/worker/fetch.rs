@@ -110,7 +110,7 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
     if file.size_bytes.is_some_and(|size| size > MAX_BYTES) {
         return too_large();
     }
-    let _room = turn.worker.fetching.take(file.size_bytes).await;
+    let _permit = turn.worker.fetching.take(file.size_bytes).await;
     let bytes = match bytes(turn, file).await {
         Ok(bytes) if bytes.len() as u64 > MAX_BYTES => return too_large(),
         Ok(bytes) => bytes,

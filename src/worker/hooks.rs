@@ -345,7 +345,7 @@ impl Drop for Group {
     }
 }
 
-async fn talk(child: &mut Child, hook_input: &[u8], most: usize) -> Result<Vec<u8>, String> {
+async fn talk(child: &mut Child, hook_input: &[u8], limit: usize) -> Result<Vec<u8>, String> {
     let mut stdin = child.stdin.take().expect("piped");
     let stdout = child.stdout.take().expect("piped");
     let write = async move {
@@ -355,12 +355,12 @@ async fn talk(child: &mut Child, hook_input: &[u8], most: usize) -> Result<Vec<u
     };
     let read = async move {
         let mut answer = Vec::new();
-        stdout.take(most as u64 + 1).read_to_end(&mut answer).await.map(|_| answer)
+        stdout.take(limit as u64 + 1).read_to_end(&mut answer).await.map(|_| answer)
     };
     let ((), answer) = tokio::join!(write, read);
     let answer = answer.map_err(|problem| format!("could not read its answer: {problem}"))?;
-    if answer.len() > most {
-        return Err(format!("its answer is longer than {most} bytes"));
+    if answer.len() > limit {
+        return Err(format!("its answer is longer than {limit} bytes"));
     }
     let status = child.wait().await.map_err(|problem| problem.to_string())?;
     if !status.success() {

@@ -200,8 +200,8 @@ async fn money_left(turn: &Turn<'_>) -> Result<u64> {
     let mut left = u64::MAX;
     let (store, now) = (&turn.worker.gateway.store, turn.worker.gateway.clock.now());
     for (daily, scope) in scopes(turn) {
-        if let Some(most) = daily.cost_micros {
-            left = left.min(most.saturating_sub(store.spent(scope, now).await?.cost_micros));
+        if let Some(limit) = daily.cost_micros {
+            left = left.min(limit.saturating_sub(store.spent(scope, now).await?.cost_micros));
         }
     }
     Ok(left)

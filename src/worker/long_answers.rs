@@ -43,13 +43,13 @@ pub(super) async fn parts(turn: &Turn<'_>, markdown: String) -> Vec<Outgoing> {
 /// The maximum size of a file on the channel.
 fn upload_bytes(turn: &Turn<'_>) -> usize {
     let connected = turn.worker.gateway.channels.get(&turn.claimed.channel);
-    let most = connected.map_or(u64::MAX, |connected| connected.channel.limits().upload_bytes);
-    usize::try_from(most).unwrap_or(usize::MAX)
+    let limit = connected.map_or(u64::MAX, |connected| connected.channel.limits().upload_bytes);
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 /// Truncates a text to the maximum size of a file.
-fn cut(mut text: String, most_bytes: usize) -> String {
-    text.truncate(text.floor_char_boundary(most_bytes));
+fn cut(mut text: String, max_bytes: usize) -> String {
+    text.truncate(text.floor_char_boundary(max_bytes));
     text
 }
 

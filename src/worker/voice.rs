@@ -51,7 +51,7 @@ pub(super) async fn heard(
     if Recording::of(bytes, declared).is_none() || !transcriber.is_available() {
         return Ok(HeardRecording::default());
     }
-    let may_spend = limits::affords(turn, transcriber.most_micros().unwrap_or_default()).await?;
+    let may_spend = limits::affords(turn, transcriber.max_micros().unwrap_or_default()).await?;
     if !(fits && may_spend) {
         return Ok(not_heard(turn, sent, "it is too large, or today's budget does not suffice"));
     }

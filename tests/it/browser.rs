@@ -496,9 +496,9 @@ async fn forty_conversations_at_once_stay_within_the_limit() {
             browser.tool.run(navigate(&url), &context).await
         });
     }
-    let (mut done, mut most) = (0, 0);
+    let (mut done, mut peak) = (0, 0);
     while !calls.is_empty() {
-        most = most.max(children().len());
+        peak = peak.max(children().len());
         let ended = tokio::time::timeout(Duration::from_millis(100), calls.join_next()).await;
         let Ok(Some(ended)) = ended else { continue };
         match ended.unwrap() {
@@ -515,7 +515,7 @@ async fn forty_conversations_at_once_stay_within_the_limit() {
             }
         }
     }
-    assert!(done >= 3 && most <= 3, "{done} were done, {most} browsers at once");
+    assert!(done >= 3 && peak <= 3, "{done} were done, {peak} browsers at once");
     assert!(browser.tool.browsers.count() <= 3);
 }
 

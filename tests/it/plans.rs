@@ -146,7 +146,7 @@ async fn a_day(world: &mut World) {
     let app = world.node().await;
     let store = &app.gateway.store;
     store.heartbeat().await.unwrap();
-    let (now, share) = (world.clock.now(), Share { channel: "room".into(), most: 9 });
+    let (now, share) = (world.clock.now(), Share { channel: "room".into(), limit: 9 });
     store.claim_committed(9, now).await.unwrap();
     store.claim_committed_sends(vec![share], now).await.unwrap();
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();

@@ -54,8 +54,8 @@ async fn begin(store: &Store, chat: &str) -> ConversationId {
 }
 
 /// Claims up to this many rows of the only channel.
-fn share(most: usize) -> Vec<Share> {
-    vec![Share { channel: "room".into(), most }]
+fn share(limit: usize) -> Vec<Share> {
+    vec![Share { channel: "room".into(), limit }]
 }
 
 fn change(seen: i64, terms: Precondition) -> Change {
@@ -233,7 +233,7 @@ story! {
     async fn an_upload_that_is_not_stored_counts_for_nothing(world: &mut World) {
         let store = world.node().await.gateway.store.clone();
         let book = async |bytes| {
-            let upload = NewUpload { person: "web/ann".into(), bytes, most: 100 };
+            let upload = NewUpload { person: "web/ann".into(), bytes, limit: 100 };
             store.book_upload(upload, now()).await.unwrap()
         };
         assert!(book(60).await && !book(41).await);

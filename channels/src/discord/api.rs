@@ -209,8 +209,8 @@ impl Api {
         Err(Failure::Refused { status, code: refusal.code, message, after, everywhere })
     }
 
-    /// The contents of a URL of the platform; `None` if they exceed `most`.
-    pub(super) async fn download(&self, url: Url, most: u64) -> Result<Option<Bytes>, Failure> {
+    /// The contents of a URL of the platform; `None` if they exceed `limit`.
+    pub(super) async fn download(&self, url: Url, limit: u64) -> Result<Option<Bytes>, Failure> {
         let sent = self.client.get(url).timeout(LARGE).send().await;
         let mut response = sent.map_err(|e| self.failure(true, &e.without_url()))?;
         let status = response.status().as_u16();
@@ -224,7 +224,7 @@ impl Api {
             let chunk = response.chunk().await;
             let chunk = chunk.map_err(|e| self.failure(true, &e.without_url()))?;
             let Some(chunk) = chunk else { return Ok(Some(bytes.freeze())) };
-            if (bytes.len() + chunk.len()) as u64 > most {
+            if (bytes.len() + chunk.len()) as u64 > limit {
                 return Ok(None);
             }
             bytes.extend_from_slice(&chunk);

@@ -13,7 +13,7 @@ use super::{
 use crate::{FileRef, SendError, error::rejected};
 
 /// The maximum size of a file that is downloaded.
-const MOST: u64 = 25 * 1024 * 1024;
+const MAX_BYTES: u64 = 25 * 1024 * 1024;
 
 /// The flag of a message that is a voice note.
 /// <https://discord.com/developers/docs/resources/message#message-object-message-flags>
@@ -56,7 +56,7 @@ fn sticker(sticker: &Value) -> Option<FileRef> {
 impl Discord {
     pub(super) async fn download(&self, file: &FileRef) -> Result<Bytes, SendError> {
         let too_large = || rejected("files up to 25 MiB are fetched");
-        if file.size_bytes.is_some_and(|size| size > MOST) {
+        if file.size_bytes.is_some_and(|size| size > MAX_BYTES) {
             return Err(too_large());
         }
         let (at, url) =
@@ -87,7 +87,7 @@ impl Discord {
         if !self.api.is_ours(&url) {
             return Err(refused("the file's URL does not belong to Discord"));
         }
-        self.api.download(url, MOST).await
+        self.api.download(url, MAX_BYTES).await
     }
 
     /// The file's current URL from its message; `None` if the message no longer exists.

@@ -141,9 +141,9 @@ fn limits() -> Limits {
         album: 1,
         // Messages: 5 in 5 seconds per channel; the bot: 50 requests per second.
         rate_limits: RateLimits {
-            private: Some(RateLimit { most: 5, within: Duration::from_secs(5) }),
-            group: Some(RateLimit { most: 5, within: Duration::from_secs(5) }),
-            bot: Some(RateLimit { most: 50, within: Duration::from_secs(1) }),
+            private: Some(RateLimit { messages: 5, within: Duration::from_secs(5) }),
+            group: Some(RateLimit { messages: 5, within: Duration::from_secs(5) }),
+            bot: Some(RateLimit { messages: 50, within: Duration::from_secs(1) }),
         },
     }
 }

@@ -71,9 +71,9 @@ impl Discord {
         else {
             return Err(rejected("not a file"));
         };
-        let most = self.guilds().upload_bytes(target.chat);
-        if *size_bytes > most {
-            return self.too_large(target, delivery, most).await;
+        let limit = self.guilds().upload_bytes(target.chat);
+        if *size_bytes > limit {
+            return self.too_large(target, delivery, limit).await;
         }
         let bytes =
             delivery.bytes.clone().ok_or_else(|| rejected("the file's bytes are missing"))?;
@@ -96,9 +96,9 @@ impl Discord {
         &self,
         target: &Target,
         delivery: &Delivery,
-        most: u64,
+        limit: u64,
     ) -> Result<Receipt, SendError> {
-        let limits = Limits { upload_bytes: most, ..self.limits.clone() };
+        let limits = Limits { upload_bytes: limit, ..self.limits.clone() };
         let mut first = None;
         for (at, part) in delivery.what.clone().degrade(&limits).into_iter().enumerate() {
             let Outgoing::Text { markdown, reply_to } = part else { continue };

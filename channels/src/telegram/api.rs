@@ -141,8 +141,8 @@ impl Api {
         })
     }
 
-    /// The contents of a path that `getFile` returned; `None` if they exceed `most`.
-    pub(super) async fn download(&self, path: &str, most: u64) -> Result<Option<Bytes>, Failure> {
+    /// The contents of a path that `getFile` returned; `None` if they exceed `limit`.
+    pub(super) async fn download(&self, path: &str, limit: u64) -> Result<Option<Bytes>, Failure> {
         let bot = format!("bot{}", self.token.expose_secret());
         let mut segments = vec!["file", bot.as_str()];
         segments.extend(path.split('/'));
@@ -158,7 +158,7 @@ impl Api {
             let chunk = response.chunk().await;
             let chunk = chunk.map_err(|e| self.failure(true, &e.without_url()))?;
             let Some(chunk) = chunk else { return Ok(Some(bytes.freeze())) };
-            if (bytes.len() + chunk.len()) as u64 > most {
+            if (bytes.len() + chunk.len()) as u64 > limit {
                 return Ok(None);
             }
             bytes.extend_from_slice(&chunk);

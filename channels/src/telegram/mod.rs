@@ -119,9 +119,9 @@ fn limits() -> Limits {
         // "Avoid sending more than one message per second" to a chat, "20 messages per minute" to a
         // group, "about 30 messages per second" (core.telegram.org/bots/faq).
         rate_limits: RateLimits {
-            private: Some(RateLimit { most: 5, within: Duration::from_secs(5) }),
-            group: Some(RateLimit { most: 20, within: Duration::from_mins(1) }),
-            bot: Some(RateLimit { most: 30, within: Duration::from_secs(1) }),
+            private: Some(RateLimit { messages: 5, within: Duration::from_secs(5) }),
+            group: Some(RateLimit { messages: 20, within: Duration::from_mins(1) }),
+            bot: Some(RateLimit { messages: 30, within: Duration::from_secs(1) }),
         },
     }
 }

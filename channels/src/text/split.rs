@@ -69,8 +69,8 @@ impl Measure {
 }
 
 /// At most this many bytes, without splitting a character.
-fn near(text: &str, most: usize) -> usize {
-    let mut end = text.len().min(most);
+fn near(text: &str, bytes: usize) -> usize {
+    let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

@@ -24,7 +24,7 @@ impl Unit {
 
     /// The maximum number of formatted ranges in a message, beyond which the platform drops the
     /// formatting without an error. <https://core.telegram.org/bots/api#formatting-options>
-    fn most_spans(self) -> Option<usize> {
+    fn max_spans(self) -> Option<usize> {
         match self {
             Self::Utf16 => Some(100),
             Self::Chars | Self::Discord => None,
@@ -33,7 +33,7 @@ impl Unit {
 
     /// Whether this Markdown has too many formatted ranges for one message.
     pub(super) fn is_dense(self, markdown: &str) -> bool {
-        self.most_spans().is_some_and(|most| format(markdown).spans.len() > most)
+        self.max_spans().is_some_and(|limit| format(markdown).spans.len() > limit)
     }
 
     /// The length of this Markdown once it is shown.

@@ -134,7 +134,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
         .store
         .read(move |tx| {
             Box::pin(async move {
-                let only = PageRequest { most: 1, ..PageRequest::default() };
+                let only = PageRequest { limit: 1, ..PageRequest::default() };
                 let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
                 let votes = votes::names(tx, &row.id).await?;
                 let parts = display::parts(tx, &row.id).await?;

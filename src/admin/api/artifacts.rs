@@ -80,7 +80,7 @@ pub async fn page(admin: &Admin, page_request: PageRequest) -> Result<Page<Artif
 }
 
 pub async fn one(admin: &Admin, id: &str) -> Result<Option<ArtifactView>> {
-    let only = PageRequest { most: 1, ..PageRequest::default() };
+    let only = PageRequest { limit: 1, ..PageRequest::default() };
     let (mut rows, _) = rows(admin, id.to_owned(), only).await?;
     Ok(rows.pop().and_then(view))
 }

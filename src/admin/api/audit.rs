@@ -72,7 +72,7 @@ pub async fn page(
         since: filter.since,
         until: filter.until,
         after: AuditRecord::place(&page_request.after),
-        most: page_request.most,
+        limit: page_request.limit,
     };
     let rows = admin.gateway.store.audit(query).await?;
     Ok(Page::of(rows, &page_request, AuditRecord::own_place, Into::into))

@@ -84,13 +84,13 @@ pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next
         let text = "The URL contains a NUL character.";
         return Problem::new(StatusCode::BAD_REQUEST, text).into_response();
     }
-    let Some(least) = api.least(&method, path) else { return not_allowed(&api, path) };
+    let Some(required) = api.required(&method, path) else { return not_allowed(&api, path) };
     match caller(&api.admin, request.headers(), &method).await {
-        Ok(caller) if caller.role >= least => {
+        Ok(caller) if caller.role >= required => {
             request.extensions_mut().insert(caller.clone());
             idempotency::once(&api.admin, &caller.id, request, next).await
         }
-        Ok(_) => too_little(least).into_response(),
+        Ok(_) => too_little(required).into_response(),
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
             ([(header::WWW_AUTHENTICATE, "Bearer")], problem).into_response()
         }
@@ -105,8 +105,8 @@ fn not_allowed(api: &Api, path: &str) -> Response {
 }
 
 /// The response for a role that is too low.
-pub fn too_little(least: Role) -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, ProblemText::with(REQUIRES_ROLE, least.as_str()))
+pub fn too_little(required: Role) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, ProblemText::with(REQUIRES_ROLE, required.as_str()))
 }
 
 fn unknown() -> Problem {

@@ -143,7 +143,7 @@ pub async fn one(admin: &Admin, id: &str) -> Result<Option<ConversationView>> {
         .store
         .read(move |tx| {
             Box::pin(async move {
-                let only = PageRequest { most: 1, ..PageRequest::default() };
+                let only = PageRequest { limit: 1, ..PageRequest::default() };
                 Ok(list(tx, &wanted, &only).await?.pop())
             })
         })

@@ -129,7 +129,7 @@ impl Writing {
     /// The next items as JSON, and the id of the last one.
     async fn items(&self) -> Result<(Vec<String>, String)> {
         let (admin, id) = (&self.admin, self.conversation.as_str());
-        let page_request = PageRequest { after: self.after.clone(), most: PIECE + 1 };
+        let page_request = PageRequest { after: self.after.clone(), limit: PIECE + 1 };
         match self.list {
             List::Events => {
                 let found = happened(admin, id, page_request).await?.items;

@@ -71,7 +71,7 @@ pub struct Api {
 
 impl Api {
     /// The required role for an operation; `None` if there is no such operation.
-    pub fn least(&self, method: &Method, path: &str) -> Option<Role> {
+    pub fn required(&self, method: &Method, path: &str) -> Option<Role> {
         let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
         self.locks.get(path)?.get(&method.as_str().to_lowercase()).copied()
     }

@@ -46,7 +46,7 @@ pub struct Params<T>(pub T);
 pub struct PathNames<T>(pub T);
 
 const USUAL: usize = 50;
-const MOST: usize = 200;
+const MAX_PAGE: usize = 200;
 
 /// The response to a cursor that no page has given out, or whose item is no longer there.
 pub fn bad_cursor() -> Problem {
@@ -69,7 +69,7 @@ impl Slice {
     /// Reads one more item than requested, to determine whether there is a next page.
     pub fn page_request(&self) -> Result<PageRequest, Problem> {
         let limit = self.limit.unwrap_or(USUAL);
-        if !(1..=MOST).contains(&limit) {
+        if !(1..=MAX_PAGE).contains(&limit) {
             return Err(Problem::new(StatusCode::BAD_REQUEST, INVALID_LIMIT));
         }
         let after = match self.cursor.as_deref() {
@@ -81,7 +81,7 @@ impl Slice {
                 .filter(|after| !after.is_empty() && !after.contains('\0'))
                 .ok_or_else(bad_cursor)?,
         };
-        Ok(PageRequest { after, most: limit + 1 })
+        Ok(PageRequest { after, limit: limit + 1 })
     }
 }
 
@@ -102,8 +102,8 @@ impl<T> Page<T> {
         key: impl Fn(&R) -> String,
         view: impl Fn(R) -> T,
     ) -> Self {
-        let more = rows.len() == page_request.most;
-        rows.truncate(page_request.most - 1);
+        let more = rows.len() == page_request.limit;
+        rows.truncate(page_request.limit - 1);
         let next = rows.last().filter(|_| more).map(|row| URL_SAFE_NO_PAD.encode(key(row)));
         Self { items: rows.into_iter().map(view).collect(), next }
     }
@@ -117,7 +117,7 @@ pub fn sorted<T>(
 ) -> Page<T> {
     items.sort_by_key(&key);
     let behind = |item: &T| key(item) > page_request.after;
-    let rows = items.into_iter().filter(behind).take(page_request.most).collect();
+    let rows = items.into_iter().filter(behind).take(page_request.limit).collect();
     Page::of(rows, page_request, &key, |row| row)
 }
 

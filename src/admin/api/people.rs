@@ -78,7 +78,7 @@ const NAMED: usize = 5_000;
 
 /// The names of people with access, by `channel/id`.
 pub async fn names(admin: &Admin) -> Result<BTreeMap<String, String>> {
-    let page_request = PageRequest { most: NAMED, ..PageRequest::default() };
+    let page_request = PageRequest { limit: NAMED, ..PageRequest::default() };
     let read =
         admin.gateway.store.read(move |tx| Box::pin(async move { list(tx, &page_request).await }));
     let named = read.await?.into_iter().filter(|one| !one.name.is_empty());

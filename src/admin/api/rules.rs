@@ -53,7 +53,7 @@ async fn index(
         (_, Some(last)) => last + 1,
         (_, None) => return Err(bad_cursor()),
     };
-    let rows = document.rules.into_iter().skip(begin).take(page_request.most).collect();
+    let rows = document.rules.into_iter().skip(begin).take(page_request.limit).collect();
     Ok(Json(Page::of(rows, &page_request, name, |rule| rule)))
 }
 

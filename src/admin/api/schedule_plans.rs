@@ -152,8 +152,8 @@ pub async fn create(
         ScheduleCreated::New => Ok(schedule),
         ScheduleCreated::There(_) => Err(Problem::conflict(SCHEDULE_EXISTS)),
         ScheduleCreated::Full => {
-            let most = admin.planner.most().to_string();
-            Err(Problem::conflict(ProblemText::with(TOO_MANY_SCHEDULES, most)))
+            let limit = admin.planner.limit().to_string();
+            Err(Problem::conflict(ProblemText::with(TOO_MANY_SCHEDULES, limit)))
         }
     }
 }

@@ -115,7 +115,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeDelivery>> {
     let id = id.to_owned();
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
-            let only = PageRequest { most: 1, ..PageRequest::default() };
+            let only = PageRequest { limit: 1, ..PageRequest::default() };
             let found = deliveries::list(tx, None, &id, &only).await?.pop();
             Ok((found, deliveries::tries(tx, &id).await?))
         })

@@ -108,7 +108,7 @@ pub async fn page(
         agent: filter.agent(),
         prefix: filter.prefix,
         after: page_request.after.clone(),
-        most: page_request.most,
+        limit: page_request.limit,
     };
     let read =
         admin.gateway.store.read(move |tx| Box::pin(async move { wiki::list(tx, &listing).await }));

@@ -174,7 +174,7 @@ impl Issuer {
             url,
             headers: head.headers,
             body: Some(body.into()),
-            at_most_bytes: ANSWER_BYTES,
+            max_bytes: ANSWER_BYTES,
         };
         let answer = self.web_client.send(ask).await?;
         let mut response = HttpResponse::new(answer.body);

@@ -17,21 +17,21 @@ const ADDRESSES: usize = 10_000;
 /// Counts by address.
 #[derive(Debug)]
 pub struct AddressLimit {
-    most: u32,
+    limit: u32,
     counts: Mutex<HashMap<IpAddr, (DateTime<Utc>, u32)>>,
 }
 
 impl AddressLimit {
     /// A limit per minute.
-    pub fn of(most: u32) -> Self {
-        Self { most, counts: Mutex::default() }
+    pub fn of(limit: u32) -> Self {
+        Self { limit, counts: Mutex::default() }
     }
 
     pub fn is_over(&self, address: IpAddr, now: DateTime<Utc>) -> bool {
         let address = whole(address);
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.get(&address).is_some_and(|(since, count)| {
-            now - *since < TimeDelta::minutes(1) && *count >= self.most
+            now - *since < TimeDelta::minutes(1) && *count >= self.limit
         })
     }
 
@@ -86,13 +86,13 @@ impl From<IpAddr> for Client {
 /// The number of open connections per client, on this node.
 #[derive(Debug)]
 pub struct OpenConnections {
-    most: usize,
+    limit: usize,
     counts: Arc<Mutex<HashMap<Client, usize>>>,
 }
 
 impl OpenConnections {
-    pub fn of(most: usize) -> Self {
-        Self { most, counts: Arc::default() }
+    pub fn of(limit: usize) -> Self {
+        Self { limit, counts: Arc::default() }
     }
 
     /// Registers a connection until dropped; `None` if there are too many.
@@ -100,7 +100,7 @@ impl OpenConnections {
         let client = client.into();
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(client.clone()).or_default();
-        if *count >= self.most {
+        if *count >= self.limit {
             return None;
         }
         *count += 1;

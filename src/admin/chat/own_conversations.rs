@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// The maximum number of conversations of a person.
-const MOST: usize = 200;
+const MAX_CONVERSATIONS: usize = 200;
 /// The longest name, and the longest one that is taken from a message, in characters.
 const NAME_CHARS: usize = 80;
 const FIRST_WORDS_CHARS: usize = 50;
@@ -76,9 +76,9 @@ pub async fn index(
     let sought = words.clone();
     let read = admin.gateway.store.read(move |tx| {
         Box::pin(async move {
-            let own = own_conversations::list(tx, &channel, &chat, MOST).await?;
+            let own = own_conversations::list(tx, &channel, &chat, MAX_CONVERSATIONS).await?;
             let pattern = pattern(&sought);
-            let searched = SearchedMessages { channel, chat, pattern, most: CANDIDATES };
+            let searched = SearchedMessages { channel, chat, pattern, limit: CANDIDATES };
             let excerpts = if sought.is_empty() {
                 BTreeMap::new()
             } else {
@@ -101,7 +101,7 @@ async fn excerpts(
     let (mut excerpts, mut found, mut last) = (BTreeMap::new(), 0, None);
     for _ in 0..ROUNDS {
         let candidates = own_conversations::search(tx, searched, last.as_ref()).await?;
-        let is_last = candidates.len() < searched.most;
+        let is_last = candidates.len() < searched.limit;
         last = candidates.last().cloned();
         for one in candidates {
             let (Event::Said { text, .. } | Event::Replied { text, .. }) = one.entry.event else {
@@ -189,13 +189,13 @@ pub async fn new_name(
             if journal::find_conversation(tx, &channel, &place).await?.is_some() {
                 return Ok(None);
             }
-            let own = own_conversations::list(tx, &channel, &place.chat, MOST).await?;
+            let own = own_conversations::list(tx, &channel, &place.chat, MAX_CONVERSATIONS).await?;
             Ok(Some(own.len()))
         })
     });
     match read.await? {
         None => Ok(None),
-        Some(MOST..) => Err(Problem::unfit(TOO_MANY_CONVERSATIONS)),
+        Some(MAX_CONVERSATIONS..) => Err(Problem::unfit(TOO_MANY_CONVERSATIONS)),
         Some(_) => Ok(first_words(text)),
     }
 }
@@ -228,12 +228,12 @@ pub async fn export(
             let Some(id) = journal::find_conversation(tx, &channel, &place).await? else {
                 return Ok(None);
             };
-            let own = own_conversations::list(tx, &channel, &place.chat, MOST).await?;
+            let own = own_conversations::list(tx, &channel, &place.chat, MAX_CONVERSATIONS).await?;
             let thread = place.thread.unwrap_or_default();
             let title = own.into_iter().find(|one| one.thread == thread).map(|one| one.title);
             let range = history::EventRange { after: 0, before: i64::MAX };
             let said = history::events_within(tx, &id, range, EXPORTED).await?;
-            let page_request = RowsBefore { seq: i64::MAX, most: EXPORTED };
+            let page_request = RowsBefore { seq: i64::MAX, limit: EXPORTED };
             let shown = history::before(tx, &id, page_request).await?;
             Ok(Some((title.unwrap_or_default(), said, shown)))
         })

@@ -135,7 +135,7 @@ impl Timeline {
         let Some(conversation) = self.find(store).await? else {
             return Ok(OlderPage { items: Vec::new(), before: None });
         };
-        let page_request = history::RowsBefore { seq: before, most: OLDER };
+        let page_request = history::RowsBefore { seq: before, limit: OLDER };
         let read = store.read(move |tx| {
             Box::pin(async move {
                 let rows = history::before(tx, &conversation, page_request).await?;
@@ -282,10 +282,10 @@ pub fn kept_since(admin: &Admin) -> DateTime<Utc> {
     admin.gateway.clock.now() - admin.worker.retention.messages
 }
 
-async fn rows(store: &Store, conversation: &ConversationId, most: usize) -> Result<Vec<ShownRow>> {
+async fn rows(store: &Store, conversation: &ConversationId, limit: usize) -> Result<Vec<ShownRow>> {
     let conversation = conversation.clone();
     let read = store
-        .read(move |tx| Box::pin(async move { history::history(tx, &conversation, most).await }));
+        .read(move |tx| Box::pin(async move { history::history(tx, &conversation, limit).await }));
     read.await
 }
 

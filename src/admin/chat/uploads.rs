@@ -134,12 +134,12 @@ pub async fn upload(
 
 /// Counts the upload, if the person's day allows it.
 async fn book(admin: &Admin, participant: &Participant, bytes: u64) -> Result<(), Problem> {
-    let Some(most) = admin.worker.limits.upload_bytes else { return Ok(()) };
-    let upload = spent::NewUpload { person: owner(participant), bytes, most };
+    let Some(limit) = admin.worker.limits.upload_bytes else { return Ok(()) };
+    let upload = spent::NewUpload { person: owner(participant), bytes, limit };
     if admin.gateway.store.book_upload(upload, admin.gateway.clock.now()).await? {
         return Ok(());
     }
-    let text = ProblemText::with(UPLOAD_LIMIT, size(most));
+    let text = ProblemText::with(UPLOAD_LIMIT, size(limit));
     Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, text))
 }
 

@@ -93,17 +93,17 @@ pub async fn show(
     let latest = (conversation.events - EVENTS).max(0);
     let failed = FailureReference::parse(&part.turn);
     let earlier = failed.map_or(latest, |turn| latest.min((turn.upto - EVENTS / 2).max(0)));
-    let most = EVENTS as usize;
-    let after = PageRequest { after: earlier.to_string(), most: most + 1 };
+    let limit = EVENTS as usize;
+    let after = PageRequest { after: earlier.to_string(), limit: limit + 1 };
     let events = happened(admin, &id, after).await?.items;
     let of = id.as_str().into();
     let read = admin
         .gateway
         .store
-        .read(move |tx| Box::pin(async move { history::history(tx, &of, most).await }));
+        .read(move |tx| Box::pin(async move { history::history(tx, &of, limit).await }));
     let sent: Vec<_> = read.await?.into_iter().map(|row| shown(admin, row)).collect();
     let filter = audit::AuditFilter { conversation: id.clone(), ..audit::AuditFilter::default() };
-    let facts = audit::page(admin, filter, live::first(most)).await?.items;
+    let facts = audit::page(admin, filter, live::first(limit)).await?.items;
     let happened = TimelineInput {
         events: &events,
         shown: &sent,

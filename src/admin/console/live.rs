@@ -61,7 +61,7 @@ enum LiveView {
 
 impl LiveView {
     /// The same role as the page itself.
-    fn least(self) -> Role {
+    fn required_role(self) -> Role {
         match self {
             Self::Approvals => Role::Approver,
             Self::Conversation => Role::Operator,
@@ -70,8 +70,8 @@ impl LiveView {
 }
 
 /// The beginning of a list.
-pub fn first(most: usize) -> PageRequest {
-    PageRequest { after: String::new(), most: most + 1 }
+pub fn first(limit: usize) -> PageRequest {
+    PageRequest { after: String::new(), limit: limit + 1 }
 }
 
 /// A version that changes when an approval is requested or settled, or when a vote is added to an
@@ -118,7 +118,7 @@ pub async fn events(
     let many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
     let open = Open { _counted: opened.ok_or_else(many)?, admin, signed, watched, looks };
     if !open.may_look().await? {
-        return Err(too_little(open.watched.of.least()));
+        return Err(too_little(open.watched.of.required_role()));
     }
     let stream = stream::unfold(open, |mut open| async move {
         let event = open.next().await?;
@@ -136,7 +136,7 @@ impl Open {
             return Ok(false);
         }
         let caller = by_session(&self.admin, self.signed.session.clone()).await?;
-        Ok(caller.is_some_and(|caller| caller.role >= self.watched.of.least()))
+        Ok(caller.is_some_and(|caller| caller.role >= self.watched.of.required_role()))
     }
 
     async fn mark(&self) -> Result<String> {

@@ -67,24 +67,24 @@ use crate::journal::role::Role;
 pub struct ConsoleRoute {
     pub method: Method,
     pub path: &'static str,
-    pub least: Role,
+    pub required: Role,
     route: MethodRouter<Arc<Admin>>,
 }
 
 fn page_at<T: 'static>(
     path: &'static str,
-    least: Role,
+    required: Role,
     page: impl Handler<T, Arc<Admin>>,
 ) -> ConsoleRoute {
-    ConsoleRoute { method: Method::GET, path, least, route: get(page) }
+    ConsoleRoute { method: Method::GET, path, required, route: get(page) }
 }
 
 fn action_at<T: 'static>(
     path: &'static str,
-    least: Role,
+    required: Role,
     action: impl Handler<T, Arc<Admin>>,
 ) -> ConsoleRoute {
-    ConsoleRoute { method: Method::POST, path, least, route: post(action) }
+    ConsoleRoute { method: Method::POST, path, required, route: post(action) }
 }
 
 /// All routes.
@@ -150,8 +150,8 @@ pub fn routes() -> Vec<ConsoleRoute> {
 
 pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
     let mut router = Router::new();
-    for ConsoleRoute { path, least, route, .. } in routes() {
-        let access = from_fn_with_state((admin.clone(), least), admit);
+    for ConsoleRoute { path, required, route, .. } in routes() {
+        let access = from_fn_with_state((admin.clone(), required), admit);
         router = router.route(path, route.route_layer(access));
     }
     router
@@ -162,7 +162,7 @@ pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
 
 /// Admits sessions with the role that the route requires.
 async fn admit(
-    State((admin, least)): State<(Arc<Admin>, Role)>,
+    State((admin, required)): State<(Arc<Admin>, Role)>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -175,11 +175,11 @@ async fn admit(
         Err(problem) => Err(problem),
     };
     match caller {
-        Ok(Some(caller)) if caller.role >= least => {
+        Ok(Some(caller)) if caller.role >= required => {
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Ok(_) => too_little(least).into_response(),
+        Ok(_) => too_little(required).into_response(),
         Err(problem) => Problem::from(problem).into_response(),
     }
 }

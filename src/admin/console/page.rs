@@ -219,7 +219,7 @@ impl PageContext {
     pub async fn page(&self, template: &'static str, values: Value) -> Result<Response, Problem> {
         let halt = panic::state(&self.admin).await?;
         let role = self.caller.role;
-        let places = NAV.iter().filter(|(_, _, least)| role >= *least);
+        let places = NAV.iter().filter(|(_, _, required)| role >= *required);
         let nav: Vec<_> = places
             .map(|(path, title, _)| {
                 let title = console::translated(title, self.language);

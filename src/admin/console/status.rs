@@ -114,7 +114,7 @@ fn sums(lines: &[UsageView], by: impl Fn(&UsageView) -> String) -> BTreeMap<Stri
 }
 
 /// The largest number of tokens among them.
-fn most(sums: &BTreeMap<String, Sum>) -> u64 {
+fn highest(sums: &BTreeMap<String, Sum>) -> u64 {
     sums.values().map(|sum| sum.input_tokens + sum.output_tokens).max().unwrap_or(0).max(1)
 }
 
@@ -141,8 +141,8 @@ pub async fn usage(
     let values = json!({
         "days": days,
         "total": total,
-        "most": most(&by_day),
-        "most_by_agent": most(&by_agent),
+        "most": highest(&by_day),
+        "max_by_agent": highest(&by_agent),
         "by_day": by_day,
         "by_agent": by_agent,
         "by_person": sums(&lines, |line| named_person(&names, &line.person)),

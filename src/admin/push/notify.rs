@@ -123,7 +123,7 @@ async fn send_one(
         url,
         headers,
         body: Some(body.into()),
-        at_most_bytes: ANSWER_BYTES,
+        max_bytes: ANSWER_BYTES,
     };
     let status = push.web_client.send(ask).await?.status;
     if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {

@@ -69,8 +69,8 @@ async fn invalid_chat_messages_are_rejected_with_a_reason() {
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
     assert!(words.contains("100,000"), "{words}");
     assert_eq!(world.events("ann").await, []);
-    let most = world.say(&cookie, &id, &"é".repeat(100_000)).await;
-    assert_eq!(most.status(), StatusCode::NO_CONTENT);
+    let accepted = world.say(&cookie, &id, &"é".repeat(100_000)).await;
+    assert_eq!(accepted.status(), StatusCode::NO_CONTENT);
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ use crate::{
     gateway::deliver,
     store::{
         audit::{AuditKind, Fact},
-        people::push_subscriptions::{self, MOST, SessionSubscription},
+        people::push_subscriptions::{self, MAX_DEVICES, SessionSubscription},
     },
 };
 
@@ -245,11 +245,14 @@ async fn only_addresses_of_push_services_are_accepted() {
     is_asked(&world, &ann, "ann").await;
     assert_eq!(service.received(), 0);
 
-    for id in 0..MOST + 5 {
+    for id in 0..MAX_DEVICES + 5 {
         world.clock.advance(TimeDelta::seconds(1));
         subscribes(&world, &ann, &service.subscription(&id.to_string())).await;
     }
     let kept = subscriptions(&world, "ann").await;
-    assert_eq!(kept.len() as i64, MOST);
-    assert!(kept[0].subscription.endpoint.ends_with(&format!("/{}", MOST + 4)), "the newest");
+    assert_eq!(kept.len() as i64, MAX_DEVICES);
+    assert!(
+        kept[0].subscription.endpoint.ends_with(&format!("/{}", MAX_DEVICES + 4)),
+        "the newest"
+    );
 }

@@ -343,8 +343,8 @@ impl OpenPage {
 
     /// The next event; `None` once the stream has ended.
     pub async fn next(&mut self) -> Option<(String, Value)> {
-        let most = Duration::from_secs(20);
-        tokio::time::timeout(most, self.read()).await.expect("an event within 20 s")
+        let limit = Duration::from_secs(20);
+        tokio::time::timeout(limit, self.read()).await.expect("an event within 20 s")
     }
 
     /// The next event of that name.

@@ -329,12 +329,12 @@ pub(super) fn unescaped(text: &str) -> String {
         }
         match rest.next() {
             Some(mark @ ('x' | 'u' | 'U')) => {
-                let most = match mark {
+                let limit = match mark {
                     'x' => 2,
                     'u' => 4,
                     _ => 8,
                 };
-                match number(&mut rest, 16, most) {
+                match number(&mut rest, 16, limit) {
                     Some(c) => plain.push(c),
                     None => plain.extend(['\\', mark]),
                 }
@@ -354,8 +354,8 @@ pub(super) fn unescaped(text: &str) -> String {
     plain
 }
 
-fn number(rest: &mut Peekable<Chars<'_>>, radix: u32, most: usize) -> Option<char> {
+fn number(rest: &mut Peekable<Chars<'_>>, radix: u32, limit: usize) -> Option<char> {
     let digits: String =
-        std::iter::from_fn(|| rest.next_if(|c| c.is_digit(radix))).take(most).collect();
+        std::iter::from_fn(|| rest.next_if(|c| c.is_digit(radix))).take(limit).collect();
     u32::from_str_radix(&digits, radix).ok().and_then(char::from_u32)
 }

@@ -133,9 +133,9 @@ async fn taken(
         Ok(text) => text,
         Err(problem) => return Ok(WebhookOutcome::Unreadable(problem.to_string())),
     };
-    let (inlet, most) = (inlet.clone(), gateway.messages_per_minute);
+    let (inlet, limit) = (inlet.clone(), gateway.messages_per_minute);
     let write = gateway.store.write("webhook", move |tx| {
-        Box::pin(async move { write_down(tx, &inlet, Readable { id, text }, most, now).await })
+        Box::pin(async move { write_down(tx, &inlet, Readable { id, text }, limit, now).await })
     });
     write.await
 }
@@ -156,7 +156,7 @@ async fn write_down(
     tx: &mut Tx<'_>,
     inlet: &Inlet,
     Readable { id, text }: Readable,
-    most: u32,
+    limit: u32,
     now: DateTime<Utc>,
 ) -> Result<WebhookOutcome> {
     // A channel name cannot contain a slash.
@@ -164,7 +164,7 @@ async fn write_down(
     if inbox::was_seen(tx, &channel, &id).await? {
         return Ok(WebhookOutcome::Yes);
     }
-    match usage::flood(tx, &channel, most, now).await? {
+    match usage::flood(tx, &channel, limit, now).await? {
         usage::Admission::Accepted => {}
         usage::Admission::Rejected(wait) => return Ok(WebhookOutcome::TooFast(wait)),
         usage::Admission::RejectedSilently => {

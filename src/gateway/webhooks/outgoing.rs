@@ -102,7 +102,7 @@ async fn attempt(
         url: subscription.url.clone(),
         headers: signed(&delivery.id, &subscription.keys, now, &body),
         body: Some(body.into()),
-        at_most_bytes: ANSWER_BYTES,
+        max_bytes: ANSWER_BYTES,
     };
     outcome(delivery, webhook_sender.web_client.send(ask).await, now)
 }

@@ -47,8 +47,8 @@ fn tool(schema: &ToolSchema) -> Value {
 }
 
 /// Truncates at the end of a word.
-fn cut(text: &str, most: usize) -> &str {
-    let Some((end, _)) = text.char_indices().nth(most) else { return text };
+fn cut(text: &str, limit: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(limit) else { return text };
     text[..end].rsplit_once(char::is_whitespace).map_or(&text[..end], |(begin, _)| begin)
 }
 

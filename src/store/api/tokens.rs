@@ -132,7 +132,7 @@ pub async fn list(tx: &mut Tx<'_>, page: &PageRequest) -> Result<Vec<ApiToken>> 
             LIMIT $2"
         ),
         page.after.as_str(),
-        page.most as i64
+        page.limit as i64
     );
     rows.into_iter().map(token).collect()
 }

@@ -129,7 +129,7 @@ pub async fn list(
         ),
         now.timestamp_millis(),
         page_request.after.as_str(),
-        page_request.most as i64
+        page_request.limit as i64
     );
     rows.into_iter().map(grant).collect()
 }

@@ -87,15 +87,15 @@ impl Store {
         self.read(|tx| Box::pin(open_arguments(tx))).await
     }
 
-    /// Reads up to `most` approvals whose deadline has passed, ordered by deadline.
+    /// Reads up to `limit` approvals whose deadline has passed, ordered by deadline.
     pub async fn due_approvals(
         &self,
         after: &Deadline,
         now: DateTime<Utc>,
-        most: usize,
+        limit: usize,
     ) -> Result<DuePage> {
         let after = after.clone();
-        self.read(move |tx| Box::pin(due(tx, after, now, most))).await
+        self.read(move |tx| Box::pin(due(tx, after, now, limit))).await
     }
 }
 
@@ -242,9 +242,9 @@ pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<
     Ok(readable(rows))
 }
 
-/// Up to `most` open approvals of all conversations, grouped by conversation in a fixed order, so
+/// Up to `limit` open approvals of all conversations, grouped by conversation in a fixed order, so
 /// that concurrent callers that settle them cannot deadlock.
-pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
+pub async fn open(tx: &mut Tx<'_>, limit: usize) -> Result<Vec<Approval>> {
     let rows: Vec<ApprovalRow> = sql!(
         tx,
         fetch_all,
@@ -253,7 +253,7 @@ pub async fn open(tx: &mut Tx<'_>, most: usize) -> Result<Vec<Approval>> {
             ORDER BY a.conversation, a.id
             LIMIT $1"
         ),
-        most as i64
+        limit as i64
     );
     Ok(readable(rows))
 }
@@ -295,7 +295,12 @@ pub struct DuePage {
 }
 
 /// Reads one page of approvals whose deadline has passed. An unreadable row affects only itself.
-async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) -> Result<DuePage> {
+async fn due(
+    tx: &mut Tx<'_>,
+    after: Deadline,
+    now: DateTime<Utc>,
+    limit: usize,
+) -> Result<DuePage> {
     let rows: Vec<ApprovalRow> = sql!(
         tx,
         fetch_all,
@@ -308,10 +313,10 @@ async fn due(tx: &mut Tx<'_>, after: Deadline, now: DateTime<Utc>, most: usize) 
         now.timestamp_millis(),
         after.expires_at,
         after.id,
-        most as i64,
+        limit as i64,
         unreadable::waiting(JsonTable::Approvals)
     );
-    let last = rows.last().filter(|_| rows.len() == most);
+    let last = rows.last().filter(|_| rows.len() == limit);
     let next = last.map(|row| Deadline { expires_at: row.expires_at, id: row.id.clone() });
     Ok(DuePage { approvals: readable(rows), next })
 }

@@ -118,7 +118,7 @@ pub struct Query {
     pub until: Option<DateTime<Utc>>,
     /// Only records after this position.
     pub after: Option<AuditPosition>,
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// A position in search results: time, chain and number.
@@ -378,7 +378,7 @@ async fn search(tx: &mut Tx<'_>, query: Query) -> Result<Vec<AuditRecord>> {
         query.person.as_str(),
         query.tool.as_str(),
         query.kind.as_str(),
-        query.most as i64,
+        query.limit as i64,
         after.0,
         after.1,
         after.2

@@ -27,11 +27,11 @@ pub struct ShownRow {
     pub created_at: DateTime<Utc>,
 }
 
-/// The newest `most` messages that a conversation has shown or is about to show, oldest first.
+/// The newest `limit` messages that a conversation has shown or is about to show, oldest first.
 pub async fn history(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<ShownRow>> {
     let rows: Vec<SentRow> = sql!(
         tx,
@@ -43,7 +43,7 @@ pub async fn history(
         ORDER BY seq DESC, part DESC, id DESC
         LIMIT $2",
         conversation.as_str(),
-        most as i64
+        limit as i64
     );
     rows.into_iter().rev().map(shown).collect()
 }
@@ -52,7 +52,7 @@ pub async fn history(
 #[derive(Debug, Clone, Copy)]
 pub struct RowsBefore {
     pub seq: Seq,
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// The events between two others.
@@ -79,7 +79,7 @@ pub async fn before(
         LIMIT $3",
         conversation.as_str(),
         page.seq,
-        page.most as i64
+        page.limit as i64
     );
     rows.into_iter().rev().map(shown).collect()
 }
@@ -89,7 +89,7 @@ pub async fn after(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     seq: Seq,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<ShownRow>> {
     let rows: Vec<SentRow> = sql!(
         tx,
@@ -102,7 +102,7 @@ pub async fn after(
         LIMIT $3",
         conversation.as_str(),
         seq,
-        most as i64
+        limit as i64
     );
     rows.into_iter().map(shown).collect()
 }
@@ -124,7 +124,7 @@ pub async fn edits_from(
         LIMIT $3",
         conversation.as_str(),
         page.seq,
-        page.most as i64
+        page.limit as i64
     );
     rows.into_iter().map(shown).collect()
 }
@@ -134,7 +134,7 @@ pub async fn events_within(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     range: EventRange,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<Entry>> {
     let rows: Vec<EventWithin> = sql!(
         tx,
@@ -148,7 +148,7 @@ pub async fn events_within(
         conversation.as_str(),
         range.after,
         range.before,
-        most as i64
+        limit as i64
     );
     let entries = rows.into_iter().rev().map(|row| {
         let event = serde_json::from_str(&row.body)?;
@@ -162,7 +162,7 @@ pub async fn made_after(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     after: &str,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<ShownRow>> {
     let rows: Vec<SentRow> = sql!(
         tx,
@@ -175,7 +175,7 @@ pub async fn made_after(
         LIMIT $3",
         conversation.as_str(),
         after,
-        most as i64
+        limit as i64
     );
     rows.into_iter().map(shown).collect()
 }

@@ -68,12 +68,12 @@ pub async fn events_after(
     rows.into_iter().map(|row| entry(&conversation, row)).collect()
 }
 
-/// Up to `most` events after `seq`.
+/// Up to `limit` events after `seq`.
 pub(in crate::store) async fn events_page(
     tx: &mut Tx<'_>,
     conversation: ConversationId,
     seq: Seq,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<Entry>> {
     let rows: Vec<EventRow> = sql!(
         tx,
@@ -86,7 +86,7 @@ pub(in crate::store) async fn events_page(
         LIMIT $3",
         conversation.as_str(),
         seq,
-        most as i64
+        limit as i64
     );
     rows.into_iter().map(|row| entry(&conversation, row)).collect()
 }

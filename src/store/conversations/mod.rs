@@ -105,12 +105,12 @@ pub async fn note_split(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq
     Ok(())
 }
 
-/// The last messages, newest first, up to `most`. Empty unless one of them may have been split by
+/// The last messages, newest first, up to `limit`. Empty unless one of them may have been split by
 /// the client.
 pub async fn said_lately(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<(DateTime<Utc>, Speaker, String)>> {
     let rows: Vec<(i64, String)> = sql!(
         tx,
@@ -125,7 +125,7 @@ pub async fn said_lately(
         LIMIT $3",
         conversation.as_str(),
         SPLIT_WITHIN,
-        most as i64
+        limit as i64
     );
     let mut lately = Vec::new();
     for (ms, body) in rows {

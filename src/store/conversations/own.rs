@@ -54,7 +54,7 @@ pub async fn list(
     tx: &mut Tx<'_>,
     channel: &str,
     chat: &str,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<OwnConversation>> {
     let rows: Vec<OwnRow> = sql!(
         tx,
@@ -69,7 +69,7 @@ pub async fn list(
         LIMIT $3",
         channel,
         chat,
-        most as i64
+        limit as i64
     );
     let own = rows.into_iter().map(|row| OwnConversation {
         thread: row.thread,
@@ -105,7 +105,7 @@ pub struct SearchedMessages {
     pub chat: String,
     /// A pattern in lower case for `LIKE` with the escape character `\`.
     pub pattern: String,
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// The newest messages and answers whose event matches the pattern, before `last` if it is given.
@@ -137,7 +137,7 @@ pub async fn search(
         before_at,
         thread,
         seq,
-        searched.most as i64
+        searched.limit as i64
     );
     let found = rows.into_iter().map(|row| {
         let event = serde_json::from_str(&row.body)?;

@@ -168,7 +168,7 @@ pub async fn all_private_with(
 }
 
 /// The people with whom the bot has private chats, in the order in which the chats began.
-pub async fn known_people(tx: &mut Tx<'_>, channel: &str, most: usize) -> Result<Vec<String>> {
+pub async fn known_people(tx: &mut Tx<'_>, channel: &str, limit: usize) -> Result<Vec<String>> {
     let rows: Vec<(String,)> = sql!(
         tx,
         fetch_all,
@@ -179,7 +179,7 @@ pub async fn known_people(tx: &mut Tx<'_>, channel: &str, most: usize) -> Result
         ORDER BY created_at
         LIMIT $2",
         channel,
-        most as i64
+        limit as i64
     );
     Ok(rows.into_iter().map(|(owner,)| owner).collect())
 }
@@ -254,7 +254,7 @@ macro_rules! determine {
 impl Store {
     /// Determines the owners of conversations that an earlier release created, a limited number per
     /// transaction.
-    pub async fn determine_owners(&self, most: usize) -> Result<()> {
+    pub async fn determine_owners(&self, limit: usize) -> Result<()> {
         loop {
             if !self.read(|tx| Box::pin(any_without_owner(tx))).await? {
                 return Ok(());
@@ -265,7 +265,7 @@ impl Store {
                         determine!("json_extract(e.body, '$.by.id')"),
                         determine!("CAST(e.body AS JSON) #>> '{by,id}'"),
                     );
-                    Ok(sql!(tx, execute, determine, most as i64))
+                    Ok(sql!(tx, execute, determine, limit as i64))
                 })
             })
             .await?;

@@ -128,7 +128,7 @@ fn readable(rows: Vec<JobRow>) -> Vec<BackgroundJob> {
 pub async fn create(
     tx: &mut Tx<'_>,
     new: &NewJob,
-    most: JobConcurrency,
+    limit: JobConcurrency,
     now: DateTime<Utc>,
 ) -> Result<Created> {
     journal::lock(tx, &new.conversation).await?;
@@ -140,10 +140,10 @@ pub async fn create(
     // Creations for one person wait for each other, so that they count each other.
     spent::lock_person(tx, &person, now).await?;
     let (here, everywhere) = running(tx, &new.conversation, &person).await?;
-    if here >= most.per_conversation {
+    if here >= limit.per_conversation {
         return Ok(Created::ConversationFull(here));
     }
-    if everywhere >= most.per_person {
+    if everywhere >= limit.per_person {
         return Ok(Created::PersonFull(everywhere));
     }
     let child = ConversationId::new();

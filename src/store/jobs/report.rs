@@ -10,10 +10,10 @@ use crate::{
 };
 
 impl Store {
-    /// Up to `most` jobs that have ended and whose conversation is idle, in the order in which they
+    /// Up to `limit` jobs that have ended and whose conversation is idle, in the order in which they
     /// ended.
-    pub async fn jobs_to_report(&self, most: usize) -> Result<Vec<BackgroundJob>> {
-        self.read(move |tx| Box::pin(to_report(tx, most))).await
+    pub async fn jobs_to_report(&self, limit: usize) -> Result<Vec<BackgroundJob>> {
+        self.read(move |tx| Box::pin(to_report(tx, limit))).await
     }
 }
 
@@ -32,7 +32,7 @@ macro_rules! is_idle {
     };
 }
 
-async fn to_report(tx: &mut Tx<'_>, most: usize) -> Result<Vec<BackgroundJob>> {
+async fn to_report(tx: &mut Tx<'_>, limit: usize) -> Result<Vec<BackgroundJob>> {
     let rows: Vec<JobRow> = sql!(
         tx,
         fetch_all,
@@ -49,7 +49,7 @@ async fn to_report(tx: &mut Tx<'_>, most: usize) -> Result<Vec<BackgroundJob>> {
             ORDER BY j.changed_at
             LIMIT $1"
         ),
-        most as i64
+        limit as i64
     );
     Ok(readable(rows))
 }

@@ -95,25 +95,25 @@ const CLAIM: [&str; 2] = [
 ];
 
 impl Store {
-    /// Claims up to `most` conversations that have something to do and no holder. `now` is the
+    /// Claims up to `limit` conversations that have something to do and no holder. `now` is the
     /// clock for debouncing.
-    pub async fn claim(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
-        if most == 0 || !self.read(move |tx| Box::pin(any_ready(tx, now))).await? {
+    pub async fn claim(&self, limit: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
+        if limit == 0 || !self.read(move |tx| Box::pin(any_ready(tx, now))).await? {
             return Ok(Vec::new());
         }
         let claimant = self.claimant();
         let Some(permit) = self.claims.permit().await else { return Ok(Vec::new()) };
         let claimed = self.write_with(permit, "claim", WriteMode::VOLATILE, move |tx| {
-            Box::pin(claim(tx, claimant, most, now))
+            Box::pin(claim(tx, claimant, limit, now))
         });
         claimed.await.inspect_err(|_| self.held.missed())
     }
 
     /// Like [`Self::claim`], when this process has just committed something to do: claims it
     /// without looking for it first.
-    pub async fn claim_committed(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
-        let Some(between) = self.held.claims_between(self.term_ms()).filter(|_| most > 0) else {
-            return self.claim(most, now).await;
+    pub async fn claim_committed(&self, limit: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
+        let Some(between) = self.held.claims_between(self.term_ms()).filter(|_| limit > 0) else {
+            return self.claim(limit, now).await;
         };
         let claimant = self.claimant();
         let Some(permit) = self.claims.permit().await else { return Ok(Vec::new()) };
@@ -121,12 +121,12 @@ impl Store {
         let claimed = self.write_with(permit, "claim", mode, move |tx| {
             Box::pin(async move {
                 let when = ClaimWindow { between, released_only: false };
-                claim_when(tx, claimant, when, most, now).await
+                claim_when(tx, claimant, when, limit, now).await
             })
         });
         let claimed = claimed.await.inspect_err(|_| self.held.missed())?;
         if claimed.is_empty() {
-            return self.claim(most, now).await;
+            return self.claim(limit, now).await;
         }
         Ok(claimed)
     }
@@ -165,14 +165,14 @@ struct Claimant {
 async fn claim(
     tx: &mut Tx<'_>,
     claimant: Claimant,
-    most: usize,
+    limit: usize,
     settled_at: DateTime<Utc>,
 ) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
     let Claimant { node, term, held } = &claimant;
     let expired_by = held::before_claim(tx, held, node, *term, now).await?;
     let when = ClaimWindow { between: i64::MIN..=i64::MAX, released_only: expired_by == 0 };
-    claim_when(tx, claimant, when, most, settled_at).await
+    claim_when(tx, claimant, when, limit, settled_at).await
 }
 
 /// When a claim takes conversations, by the database's clock.
@@ -186,7 +186,7 @@ async fn claim_when(
     tx: &mut Tx<'_>,
     Claimant { node, term, held }: Claimant,
     when: ClaimWindow,
-    most: usize,
+    limit: usize,
     settled_at: DateTime<Utc>,
 ) -> Result<Vec<Claimed>> {
     let statement = tx.either(CLAIM[0], CLAIM[1]);
@@ -198,7 +198,7 @@ async fn claim_when(
         node.as_str(),
         term,
         now_base,
-        most as i64,
+        limit as i64,
         settled_at.timestamp_millis(),
         i64::from(!when.released_only),
         unreadable::waiting(JsonTable::Conversations),

@@ -96,7 +96,7 @@ pub async fn list(
         wanted.id.as_str(),
         wanted.conversation.as_str(),
         open,
-        page_request.most as i64
+        page_request.limit as i64
     );
     rows.into_iter().map(listed_approval).collect()
 }

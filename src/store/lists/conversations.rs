@@ -106,7 +106,7 @@ pub async fn list(
         wanted.channel.as_str(),
         wanted.chat.as_str(),
         i64::from(wanted.failed),
-        page_request.most as i64
+        page_request.limit as i64
     );
     rows.into_iter().map(listed).collect()
 }
@@ -132,7 +132,7 @@ fn listed(row: ListedRow) -> Result<ListedConversation> {
 pub async fn failures(
     tx: &mut Tx<'_>,
     since: DateTime<Utc>,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<ListedFailure>> {
     let rows: Vec<FailedRow> = sql!(
         tx,
@@ -146,7 +146,7 @@ pub async fn failures(
         ORDER BY e.at DESC
         LIMIT $2",
         since.timestamp_millis(),
-        most as i64
+        limit as i64
     );
     let turns = rows.into_iter().filter_map(|row| match serde_json::from_str(&row.body) {
         Ok(Event::Failed { reason, cause, reference, .. }) => Some(ListedFailure {
@@ -169,7 +169,7 @@ pub struct SearchedEvents {
     /// A pattern in lower case for `LIKE` with the escape character `\`.
     pub pattern: String,
     pub since: DateTime<Utc>,
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// A message or an answer that matches a search.
@@ -220,7 +220,7 @@ pub async fn search(
         before_at,
         conversation,
         seq,
-        searched.most as i64
+        searched.limit as i64
     );
     let found = rows.into_iter().map(|row| {
         let event = serde_json::from_str(&row.body)?;
@@ -260,7 +260,7 @@ pub async fn events(
         LIMIT $3",
         conversation.as_str(),
         after,
-        page_request.most as i64
+        page_request.limit as i64
     );
     rows.into_iter()
         .map(|row: ListedEventRow| {

@@ -12,9 +12,9 @@ pub mod outbox;
 pub mod people;
 pub mod schedule_people;
 
-/// A page: the entries after `after`, up to `most`; an empty `after` is the beginning.
+/// A page: the entries after `after`, up to `limit`; an empty `after` is the beginning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageRequest {
     pub after: String,
-    pub most: usize,
+    pub limit: usize,
 }

@@ -74,7 +74,7 @@ pub async fn list(
         page_request.after.as_str(),
         id,
         i64::from(which == OutboxFilter::GivenUp),
-        page_request.most as i64
+        page_request.limit as i64
     );
     rows.into_iter().map(listed).collect()
 }

@@ -47,7 +47,7 @@ pub async fn list(tx: &mut Tx<'_>, page_request: &PageRequest) -> Result<Vec<Lis
         LIMIT $3",
         channel,
         person,
-        page_request.most as i64
+        page_request.limit as i64
     );
     let people = rows.into_iter().map(|row| ListedPerson {
         channel: row.channel,

@@ -37,7 +37,7 @@ pub struct SchedulePerson {
 }
 
 /// The people in conversations, newest conversation first.
-pub async fn list(tx: &mut Tx<'_>, most: usize) -> Result<Vec<SchedulePerson>> {
+pub async fn list(tx: &mut Tx<'_>, limit: usize) -> Result<Vec<SchedulePerson>> {
     let rows: Vec<TargetRow> = sql!(
         tx,
         fetch_all,
@@ -51,7 +51,7 @@ pub async fn list(tx: &mut Tx<'_>, most: usize) -> Result<Vec<SchedulePerson>> {
           AND (p.person IS NOT NULL OR c.owner <> '')
         ORDER BY c.id DESC, person
         LIMIT $1",
-        most as i64
+        limit as i64
     );
     rows.into_iter().map(listed).collect()
 }
@@ -61,7 +61,7 @@ pub async fn of_conversation(
     tx: &mut Tx<'_>,
     conversation: &str,
     person: &str,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<SchedulePerson>> {
     let rows: Vec<TargetRow> = sql!(
         tx,
@@ -80,7 +80,7 @@ pub async fn of_conversation(
         LIMIT $3",
         conversation,
         person,
-        most as i64
+        limit as i64
     );
     rows.into_iter().map(listed).collect()
 }

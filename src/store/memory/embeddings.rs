@@ -51,12 +51,12 @@ pub async fn of_scope(
     Ok(rows.into_iter().map(placed).collect())
 }
 
-/// Up to `most` memories without an embedding of this model.
+/// Up to `limit` memories without an embedding of this model.
 pub async fn unread(
     tx: &mut Tx<'_>,
     memory_scope: &MemoryScope,
     model: &str,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<UnembeddedMemory>> {
     let rows: Vec<UnembeddedMemory> = sql!(
         tx,
@@ -72,7 +72,7 @@ pub async fn unread(
         memory_scope.agent.as_str(),
         memory_scope.scope.as_str(),
         model,
-        most as i64
+        limit as i64
     );
     Ok(rows)
 }

@@ -23,7 +23,7 @@ use words::words;
 
 pub const MAX_BYTES: usize = 64 * 1024;
 /// The maximum number of memories per scope.
-pub const MOST: usize = 1_000;
+pub const MAX_NOTES: usize = 1_000;
 const TERMS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -128,7 +128,7 @@ pub async fn write(
         Write::Instead { .. } => false,
         Write::Whole(_) | Write::More(_) => ensure(tx, scope, note, now).await?,
     };
-    if is_new && list(tx, scope).await?.len() > MOST {
+    if is_new && list(tx, scope).await?.len() > MAX_NOTES {
         forget(tx, scope, &note.path).await?;
         return Ok(MemoryWrite::Full);
     }
@@ -333,7 +333,7 @@ pub async fn search(
     tx: &mut Tx<'_>,
     scope: &MemoryScope,
     query: &str,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<Memory>> {
     let phrases: Vec<_> =
         query.split_whitespace().take(TERMS).map(words).filter(|words| !words.is_empty()).collect();
@@ -358,7 +358,7 @@ pub async fn search(
         scope.agent.as_str(),
         scope.scope.as_str(),
         wanted.as_str(),
-        most as i64
+        limit as i64
     );
     rows.into_iter().map(memory).collect()
 }

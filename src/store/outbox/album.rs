@@ -34,8 +34,8 @@ impl Store {
     pub async fn begin_album(
         &self,
         first: &Sending,
-        most: usize,
-        most_bytes: u64,
+        limit: usize,
+        max_bytes: u64,
     ) -> Result<Vec<Sending>> {
         let first = first.clone();
         self.write("begin album", move |tx| {
@@ -43,7 +43,7 @@ impl Store {
                 if !sending::lock(tx, &first).await? {
                     return Ok(Vec::new());
                 }
-                let others = behind(tx, &first, most, most_bytes).await?;
+                let others = behind(tx, &first, limit, max_bytes).await?;
                 if !others.is_empty() {
                     note(tx, [&first].into_iter().chain(&others), Some(&Receipt::nowhere()))
                         .await?;
@@ -126,8 +126,8 @@ row! {
 async fn behind(
     tx: &mut Tx<'_>,
     first: &Sending,
-    most: usize,
-    most_bytes: u64,
+    limit: usize,
+    max_bytes: u64,
 ) -> Result<Vec<Sending>> {
     let rows: Vec<PictureRow> = sql!(
         tx,
@@ -140,7 +140,7 @@ async fn behind(
         ORDER BY o.seq, o.part, o.id
         LIMIT $2",
         first.id.as_str(),
-        most as i64 - 1
+        limit as i64 - 1
     );
     let mut others = Vec::new();
     let mut bytes = first.what.size_bytes();
@@ -148,7 +148,7 @@ async fn behind(
         let what = readable::<Outgoing>(JsonTable::Outbox, &id, &body).filter(Outgoing::is_picture);
         let Some(what) = what.filter(|_| shown.is_none()) else { break };
         bytes += what.size_bytes();
-        if bytes > most_bytes {
+        if bytes > max_bytes {
             break;
         }
         others.push(Sending { id: OutboxId(id), what, ..first.clone() });

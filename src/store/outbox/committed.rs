@@ -24,7 +24,7 @@ impl Store {
         mut shares: Vec<Share>,
         now: DateTime<Utc>,
     ) -> Result<Vec<Sending>> {
-        shares.retain(|share| share.most > 0);
+        shares.retain(|share| share.limit > 0);
         let mut sendings = Vec::new();
         let Some(between) = self.held.claims_between(self.term_ms()) else {
             return self.claim_sends(shares, now).await;
@@ -131,7 +131,7 @@ async fn claim_first(
         share.channel.as_str(),
         claim.now.timestamp_millis(),
         FIRST,
-        share.most as i64,
+        share.limit as i64,
         between.start(),
         between.end()
     );

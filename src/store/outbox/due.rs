@@ -31,7 +31,7 @@ const LOOKS: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
     pub channel: String,
-    pub most: usize,
+    pub limit: usize,
 }
 
 impl Store {
@@ -41,7 +41,7 @@ impl Store {
         mut shares: Vec<Share>,
         now: DateTime<Utc>,
     ) -> Result<Vec<Sending>> {
-        shares.retain(|share| share.most > 0);
+        shares.retain(|share| share.limit > 0);
         if shares.is_empty() {
             return Ok(Vec::new());
         }
@@ -202,12 +202,12 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &SendClaim, share: &Share) -> Resul
     let now = claim.now.timestamp_millis();
     let mut sendings = Vec::new();
     for _ in 0..LOOKS {
-        let wanted = share.most - sendings.len();
-        let most = wanted.max(LOOK);
+        let wanted = share.limit - sendings.len();
+        let limit = wanted.max(LOOK);
         let statement = tx.either(DUE[0], DUE[1]);
         let found: Vec<DueRow> =
-            sql!(tx, fetch_all, statement, share.channel.as_str(), now, expired_by, most as i64);
-        let is_last = found.len() < most;
+            sql!(tx, fetch_all, statement, share.channel.as_str(), now, expired_by, limit as i64);
+        let is_last = found.len() < limit;
         let mut ready = Vec::new();
         for due in found {
             if !defer(tx, &due, now).await? && ready.len() < wanted {
@@ -216,7 +216,7 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &SendClaim, share: &Share) -> Resul
         }
         lease(tx, claim, &ready, lease_now).await?;
         sendings.extend(ready.into_iter().filter_map(|due| sending(claim, &share.channel, due)));
-        if is_last || sendings.len() >= share.most {
+        if is_last || sendings.len() >= share.limit {
             break;
         }
     }
@@ -337,7 +337,8 @@ mod tests {
     async fn without_a_permit_nothing_is_claimed() {
         let scratch = on_sqlite().await;
         scratch.fill("tg", 1, 1).await;
-        let sends = scratch.store.claim_sends(vec![Share { channel: "tg".into(), most: 0 }], now());
+        let sends =
+            scratch.store.claim_sends(vec![Share { channel: "tg".into(), limit: 0 }], now());
         assert!(sends.now_or_never().expect("it does not wait").unwrap().is_empty());
         let turns = scratch.store.claim(0, now());
         assert!(turns.now_or_never().expect("it does not wait").unwrap().is_empty());
@@ -386,8 +387,8 @@ mod tests {
             done.await.unwrap();
         }
 
-        async fn claim(&self, channel: &str, most: usize) -> Vec<Sending> {
-            let share = vec![Share { channel: channel.into(), most }];
+        async fn claim(&self, channel: &str, limit: usize) -> Vec<Sending> {
+            let share = vec![Share { channel: channel.into(), limit }];
             self.store.claim_sends(share, now()).await.unwrap()
         }
 
@@ -429,9 +430,9 @@ mod tests {
                 Box::pin(async move {
                     let explain = tx.either("EXPLAIN QUERY PLAN", "EXPLAIN");
                     let sql = format!("{explain} {statement}");
-                    let (channel, most) = ("down", 64_i64);
+                    let (channel, limit) = ("down", 64_i64);
                     let plan: Vec<Step> = if statement.contains("$4") {
-                        sql!(tx, fetch_all, sqlx::AssertSqlSafe(sql), channel, 9_i64, 9_i64, most)
+                        sql!(tx, fetch_all, sqlx::AssertSqlSafe(sql), channel, 9_i64, 9_i64, limit)
                     } else {
                         sql!(tx, fetch_all, sqlx::AssertSqlSafe(sql), channel, 9_i64, 9_i64)
                     };
@@ -512,7 +513,7 @@ mod tests {
         };
         park("c3", 9_000).await;
         let claim = || async {
-            let share = vec![Share { channel: "tg".into(), most: 9 }];
+            let share = vec![Share { channel: "tg".into(), limit: 9 }];
             let claimed = scratch.store.claim_committed_sends(share, now()).await.unwrap();
             claimed
                 .into_iter()

@@ -247,7 +247,7 @@ pub async fn people_with_role(
     tx: &mut Tx<'_>,
     channel: &str,
     role: Role,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for role in Role::ALL.into_iter().filter(|one| *one >= role) {
@@ -262,7 +262,7 @@ pub async fn people_with_role(
             LIMIT $3",
             channel,
             role.as_str(),
-            most.saturating_sub(found.len()) as i64
+            limit.saturating_sub(found.len()) as i64
         );
         found.extend(people.into_iter().map(|(person,)| person));
     }

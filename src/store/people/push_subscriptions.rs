@@ -12,7 +12,7 @@ use crate::store::{
 };
 
 /// The maximum number of subscriptions of a person. A further one replaces the oldest.
-pub const MOST: i64 = 10;
+pub const MAX_DEVICES: i64 = 10;
 
 /// Where a browser receives notifications.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub async fn put(
             LIMIT $2
         )",
         person,
-        MOST
+        MAX_DEVICES
     );
     Ok(())
 }
@@ -112,7 +112,7 @@ pub async fn of_person(
         LIMIT $3",
         person,
         now.timestamp_millis(),
-        MOST
+        MAX_DEVICES
     );
     rows.into_iter().map(subscription).collect()
 }

@@ -113,7 +113,7 @@ pub async fn list(
         now.timestamp_millis(),
         before_ms,
         before_hash,
-        page_request.most as i64
+        page_request.limit as i64
     );
     Ok(rows.into_iter().map(open_access).collect())
 }

@@ -143,10 +143,10 @@ pub enum ScheduleCreated {
 const SAME_WITHIN: TimeDelta = TimeDelta::minutes(1);
 
 impl Store {
-    /// Up to `most` schedules that are due, earliest first. A task waits until its conversation is
+    /// Up to `limit` schedules that are due, earliest first. A task waits until its conversation is
     /// idle, since it runs as a separate turn.
-    pub async fn due_schedules(&self, most: usize, now: DateTime<Utc>) -> Result<Vec<Schedule>> {
-        self.read(move |tx| Box::pin(due(tx, most, now))).await
+    pub async fn due_schedules(&self, limit: usize, now: DateTime<Utc>) -> Result<Vec<Schedule>> {
+        self.read(move |tx| Box::pin(due(tx, limit, now))).await
     }
 }
 
@@ -180,7 +180,7 @@ fn schedule(row: ScheduleRow) -> Result<Schedule> {
     })
 }
 
-async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Schedule>> {
+async fn due(tx: &mut Tx<'_>, limit: usize, now: DateTime<Utc>) -> Result<Vec<Schedule>> {
     let rows: Vec<ScheduleRow> = sql!(
         tx,
         fetch_all,
@@ -199,7 +199,7 @@ async fn due(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<Sch
         ORDER BY s.due_at
         LIMIT $2",
         now.timestamp_millis(),
-        most as i64,
+        limit as i64,
         unreadable::waiting(JsonTable::Schedules)
     );
     Ok(readable(rows))
@@ -246,7 +246,7 @@ pub async fn list(tx: &mut Tx<'_>, only_in: &str, page: &PageRequest) -> Result<
         LIMIT $3",
         page.after.as_str(),
         only_in,
-        page.most as i64
+        page.limit as i64
     );
     rows.into_iter().map(schedule).collect()
 }
@@ -269,7 +269,7 @@ pub async fn by_id(tx: &mut Tx<'_>, id: &ScheduleId) -> Result<Option<Schedule>>
 pub async fn create(
     tx: &mut Tx<'_>,
     new: &Schedule,
-    most: usize,
+    limit: usize,
     now: DateTime<Utc>,
 ) -> Result<ScheduleCreated> {
     journal::lock(tx, &new.conversation).await?;
@@ -280,7 +280,7 @@ pub async fn create(
     if let Some(same) = there.iter().find(|old| is_same(old, new)) {
         return Ok(ScheduleCreated::There(Box::new(same.clone())));
     }
-    if there.len() >= most {
+    if there.len() >= limit {
         return Ok(ScheduleCreated::Full);
     }
     insert(tx, new, now).await?;

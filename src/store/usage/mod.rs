@@ -342,7 +342,7 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
 }
 
 /// Deletes some rows of the account before the given day. Returns how many.
-pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i64) -> Result<u64> {
+pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, limit: i64) -> Result<u64> {
     Ok(sql!(
         tx,
         execute,
@@ -355,7 +355,7 @@ pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i6
             LIMIT $2
         )",
         day(before),
-        most
+        limit
     ))
 }
 
@@ -363,7 +363,7 @@ pub(super) async fn forget_days(tx: &mut Tx<'_>, before: DateTime<Utc>, most: i6
 pub(super) async fn forget_totals(
     tx: &mut Tx<'_>,
     before: DateTime<Utc>,
-    most: i64,
+    limit: i64,
 ) -> Result<u64> {
     Ok(sql!(
         tx,
@@ -377,6 +377,6 @@ pub(super) async fn forget_totals(
             LIMIT $2
         )",
         day(before),
-        most
+        limit
     ))
 }

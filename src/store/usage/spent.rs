@@ -134,14 +134,14 @@ pub struct NewUpload {
     pub person: String,
     pub bytes: u64,
     /// The maximum of a day.
-    pub most: u64,
+    pub limit: u64,
 }
 
 impl Store {
     /// Adds an upload to the person's day, unless it would exceed the maximum. Returns whether it
     /// was added.
     pub async fn book_upload(&self, upload: NewUpload, now: DateTime<Utc>) -> Result<bool> {
-        if upload.bytes > upload.most {
+        if upload.bytes > upload.limit {
             return Ok(false);
         }
         self.write("count upload", move |tx| Box::pin(book_upload(tx, upload, now))).await
@@ -184,7 +184,7 @@ async fn unbook_upload(
 }
 
 async fn book_upload(tx: &mut Tx<'_>, upload: NewUpload, now: DateTime<Utc>) -> Result<bool> {
-    let NewUpload { person, bytes, most } = upload;
+    let NewUpload { person, bytes, limit } = upload;
     let booked = sql!(
         tx,
         execute,
@@ -199,7 +199,7 @@ async fn book_upload(tx: &mut Tx<'_>, upload: NewUpload, now: DateTime<Utc>) -> 
         day(now),
         person.as_str(),
         bytes as i64,
-        most as i64
+        limit as i64
     );
     Ok(booked > 0)
 }

@@ -81,13 +81,13 @@ macro_rules! claim {
 impl Store {
     pub async fn claim_webhook_deliveries(
         &self,
-        most: usize,
+        limit: usize,
         now: DateTime<Utc>,
     ) -> Result<Vec<DueDelivery>> {
         if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
             return Ok(Vec::new());
         }
-        self.write("claim webhook deliveries", move |tx| Box::pin(claim(tx, most, now))).await
+        self.write("claim webhook deliveries", move |tx| Box::pin(claim(tx, limit, now))).await
     }
 
     pub async fn record_delivery_attempt(
@@ -132,7 +132,7 @@ async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
     Ok(found.is_some())
 }
 
-async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<DueDelivery>> {
+async fn claim(tx: &mut Tx<'_>, limit: usize, now: DateTime<Utc>) -> Result<Vec<DueDelivery>> {
     let lease_now = tx.now_ms().await?;
     let claim = tx.either(claim!(""), claim!("FOR NO KEY UPDATE SKIP LOCKED"));
     let rows: Vec<ClaimedRow> = sql!(
@@ -142,7 +142,7 @@ async fn claim(tx: &mut Tx<'_>, most: usize, now: DateTime<Utc>) -> Result<Vec<D
         lease_now + TERM_MS,
         lease_now,
         now.timestamp_millis(),
-        most as i64
+        limit as i64
     );
     Ok(rows.into_iter().map(delivery).collect())
 }
@@ -265,7 +265,7 @@ pub async fn list(
         page_request.after.as_str(),
         status.map_or("", DeliveryStatus::as_str),
         id,
-        page_request.most as i64
+        page_request.limit as i64
     );
     let delivery = |row: ListedRow| -> Result<_> {
         Ok(WebhookDelivery {

@@ -78,7 +78,7 @@ pub async fn save(tx: &mut Tx<'_>, edit: &PageEdit, now: DateTime<Utc>) -> Resul
         (Some(_), PageChange::Create(_)) => Saved::Exists,
         _ if !is_approved => Saved::Changed,
         (None, _) if has_long_part(&edit.page) => Saved::NameTooLong,
-        (None, _) if count(tx, &edit.agent).await? > memory::MOST as i64 => Saved::Full,
+        (None, _) if count(tx, &edit.agent).await? > memory::MAX_NOTES as i64 => Saved::Full,
         (Some(old), _) if old.is_archived => Saved::Archived,
         (None, PageChange::Enrich { .. }) => Saved::Missing,
         (old, _) => write(tx, edit, old.as_ref(), now).await?,

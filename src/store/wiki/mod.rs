@@ -225,7 +225,7 @@ pub async fn with_sources(tx: &mut Tx<'_>, agent: &str, page: &str) -> Result<Ve
         LIMIT $3",
         agent,
         page,
-        memory::MOST as i64
+        memory::MAX_NOTES as i64
     );
     rows.into_iter().map(WikiPage::try_from).collect()
 }
@@ -258,7 +258,7 @@ pub struct WikiListing {
     pub prefix: String,
     /// After this page.
     pub after: String,
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// Pages in the order of their names.
@@ -277,7 +277,7 @@ pub async fn list(tx: &mut Tx<'_>, listing: &WikiListing) -> Result<Vec<Heading>
         listing.agent.as_str(),
         listing.after.as_str(),
         listing.prefix.as_str(),
-        listing.most as i64
+        listing.limit as i64
     );
     rows.into_iter().map(Heading::try_from).collect()
 }

@@ -22,7 +22,7 @@ use crate::{journal::ids::ConversationId, tools::ToolError};
 /// How long a call waits for room.
 const ROOM_FOR: Duration = Duration::from_secs(20);
 /// The shortest interval between two searches for idle browsers.
-const LEAST_INTERVAL: Duration = Duration::from_millis(500);
+const MIN_INTERVAL: Duration = Duration::from_millis(500);
 
 /// All open browsers.
 pub struct Browsers {
@@ -149,7 +149,7 @@ impl Browsers {
 
 /// Runs until the browsers are dropped.
 async fn close_idle(browsers: Weak<Browsers>, idle_for: Duration) {
-    let interval = (idle_for / 8).max(LEAST_INTERVAL);
+    let interval = (idle_for / 8).max(MIN_INTERVAL);
     loop {
         let _ = timeout(interval, std::future::pending::<()>()).await;
         while let Some(browser) = browsers.upgrade().and_then(|all| all.take_unlocked(idle_for)) {

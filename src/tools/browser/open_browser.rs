@@ -33,7 +33,7 @@ const END_FOR: Duration = Duration::from_secs(5);
 /// The space that a message needs in addition to the page in it, which is escaped.
 const MESSAGE_FACTOR: usize = 4;
 /// A message of this size is always accepted: a screenshot, or a small page.
-const LEAST_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+const MIN_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// A browser of one conversation. Dropping it kills its processes.
 pub struct OpenBrowser {
@@ -74,8 +74,8 @@ impl OpenBrowser {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(connection::ended());
         };
-        let most = (settings.page_bytes * MESSAGE_FACTOR).max(LEAST_MESSAGE_BYTES);
-        let (connection, ends) = Connection::new(most);
+        let limit = (settings.page_bytes * MESSAGE_FACTOR).max(MIN_MESSAGE_BYTES);
+        let (connection, ends) = Connection::new(limit);
         let (events, mut tasks) = (state.clone(), JoinSet::new());
         let handler = Box::new(move |event| events.handle(&event));
         tasks.spawn(async move {

@@ -84,8 +84,8 @@ impl OpenBrowser {
     ) -> Result<Vec<u8>, ToolError> {
         let failed = |why: String| ToolError::ExecutionFailed(why);
         let too_large = || {
-            let most = file_names::size(limit_bytes);
-            failed(format!("The file is larger than {most}, the limit for a download"))
+            let limit = file_names::size(limit_bytes);
+            failed(format!("The file is larger than {limit}, the limit for a download"))
         };
         let Some(download) = download else { return Err(super::connection::ended()) };
         match download.status {

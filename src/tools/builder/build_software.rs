@@ -126,7 +126,7 @@ impl Tool for BuildSoftware {
         let requirement: BuildRequirement = parse(arguments)?;
         llm_builder::check(&requirement, &self.given.config)?;
         let model = self.charged_model(context).await?;
-        let _place = self.queue.enter().await?;
+        let _permit = self.queue.enter().await?;
         let record = BuildRecord {
             id: build_id(&context.call),
             requirement,
@@ -139,9 +139,9 @@ impl Tool for BuildSoftware {
         let config = BuilderConfig { folder: open.folder(), ..self.given.config.clone() };
         let builder = LlmSoftwareBuilder::new(Arc::new(model), config);
         let (kept, progress) = (open.clone(), context.progress.clone());
-        let most = f64::from(self.given.config.limits.rounds);
+        let limit = f64::from(self.given.config.limits.rounds);
         let builder = builder.reporting(move |result| {
-            progress.send_replace(shown(result, most));
+            progress.send_replace(shown(result, limit));
             kept.update(result, false);
         });
         let result = builder.build(&requirement).await?;
@@ -219,9 +219,9 @@ impl KeptBuild {
 }
 
 /// Progress for the person: the round, and how many test cases pass.
-fn shown(result: &BuildResult, most: f64) -> String {
+fn shown(result: &BuildResult, limit: f64) -> String {
     let passed = format!("✓ {}/{}", result.passed(), result.test_results.len());
-    texts::progress(BUILD_SOFTWARE, f64::from(result.info.rounds), Some(most), Some(&passed))
+    texts::progress(BUILD_SOFTWARE, f64::from(result.info.rounds), Some(limit), Some(&passed))
 }
 
 /// The result for the model, and the code for the person.
@@ -278,16 +278,16 @@ mod tests {
     /// are refused. Nothing is left over at the end.
     #[tokio::test(start_paused = true)]
     async fn the_number_of_builds_that_run_and_wait_is_limited() {
-        let (queue, now, most) =
+        let (queue, now, peak) =
             (Arc::new(BuildQueue::new(2)), AtomicUsize::new(0), AtomicUsize::new(0));
-        let counts = Arc::new((now, most));
+        let counts = Arc::new((now, peak));
         let mut builds = JoinSet::new();
         for _ in 0..40 {
             let (queue, counts) = (queue.clone(), counts.clone());
             builds.spawn(async move {
-                let _place = queue.enter().await?;
-                let (now, most) = &*counts;
-                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                let _permit = queue.enter().await?;
+                let (now, peak) = &*counts;
+                peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 tokio::time::timeout(Duration::from_secs(1), std::future::pending::<()>())
                     .await
                     .ok();

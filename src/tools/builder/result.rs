@@ -115,8 +115,8 @@ impl std::fmt::Display for StopReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Dependencies => f.write_str("a dependency is not installed"),
-            Self::Rounds(most) => write!(f, "all {most} rounds were used (builder.max_rounds)"),
-            Self::Tokens(most) => write!(f, "all {most} tokens were used (builder.max_tokens)"),
+            Self::Rounds(limit) => write!(f, "all {limit} rounds were used (builder.max_rounds)"),
+            Self::Tokens(limit) => write!(f, "all {limit} tokens were used (builder.max_tokens)"),
             Self::Time(seconds) => {
                 write!(f, "the time of {seconds} s was used up (builder.max_time)")
             }

@@ -76,7 +76,7 @@ impl Office {
         if file.len() > FILE_BYTES {
             return None;
         }
-        let png = Drawing { to: "png", magic: b"\x89PNG", most_bytes: PICTURE_BYTES };
+        let png = Drawing { to: "png", magic: b"\x89PNG", max_bytes: PICTURE_BYTES };
         let drawing = self.draw(ending, file, &png);
         let drawn = timeout(self.wait, drawing).await.ok().flatten();
         if drawn.is_none() {
@@ -87,7 +87,7 @@ impl Office {
 
     /// The whole file as PDF.
     pub async fn pdf(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
-        let pdf = Drawing { to: "pdf", magic: b"%PDF-", most_bytes: run::KEPT_BYTES };
+        let pdf = Drawing { to: "pdf", magic: b"%PDF-", max_bytes: run::KEPT_BYTES };
         timeout(CONVERT_FOR, self.draw(ending, file, &pdf)).await.ok().flatten()
     }
 
@@ -104,8 +104,8 @@ impl Office {
         let home = self.program.parent()?.parent()?;
         let command =
             self.sandbox.confined_command(&Profile::around(job).showing(home, home)).ok()?;
-        let most_bytes = drawing.most_bytes;
-        let ended = run::keeping(most_bytes, command, file.to_vec(), wait).await.ok()?;
+        let max_bytes = drawing.max_bytes;
+        let ended = run::keeping(max_bytes, command, file.to_vec(), wait).await.ok()?;
         let is_drawn = ended.stdout.is_whole() && ended.stdout.head.starts_with(drawing.magic);
         if !is_drawn {
             tracing::debug!(
@@ -124,5 +124,5 @@ struct Drawing {
     to: &'static str,
     /// How the result begins.
     magic: &'static [u8],
-    most_bytes: usize,
+    max_bytes: usize,
 }

@@ -84,11 +84,11 @@ impl Album {
 }
 
 /// The file at this path relative to the folder, or else to the workspace.
-fn near(workspace: &Workspace, folder: &str, path: &str, most: u64) -> Result<Vec<u8>, String> {
+fn near(workspace: &Workspace, folder: &str, path: &str, limit: u64) -> Result<Vec<u8>, String> {
     beside(folder, path)
         .ok_or_else(|| format!("Path not allowed: {path}"))
-        .and_then(|path| workspace.bytes(&path, most).map_err(|error| error.to_string()))
-        .or_else(|why| workspace.bytes(path, most).map_err(|_| why))
+        .and_then(|path| workspace.bytes(&path, limit).map_err(|error| error.to_string()))
+        .or_else(|why| workspace.bytes(path, limit).map_err(|_| why))
 }
 
 /// `folder/path`, where a leading `../` stays within the workspace.

@@ -28,7 +28,7 @@ pub struct RenderPool {
     pub limits: SandboxLimits,
     pub wait: Duration,
     /// The maximum file size in bytes. For chats, it is what can be sent.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
 }
 
 /// A rendered document.
@@ -64,7 +64,7 @@ impl RenderPool {
             place,
             limits: SandboxLimits::DRAWING,
             wait: WAIT,
-            most_bytes: run::KEPT_BYTES,
+            max_bytes: run::KEPT_BYTES,
         }
     }
 
@@ -127,7 +127,7 @@ impl RenderPool {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let command = ConfinedJob::Draw(fonts.to_vec()).command(sandbox, self.limits)?;
         let order = serde_json::to_vec(order).expect("a request is plain text and numbers");
-        let mut ended = run::keeping(self.most_bytes, command, order, self.wait).await?;
+        let mut ended = run::keeping(self.max_bytes, command, order, self.wait).await?;
         let line = ended.stdout.head.iter().position(|byte| *byte == b'\n');
         let said = line.map(|end| &ended.stdout.head[..end]).and_then(|line| {
             let answer = serde_json::from_slice(line).ok()?;
@@ -144,19 +144,19 @@ impl RenderPool {
     fn why(&self, ended: &ProgramResult) -> String {
         let said = ended.stderr.text();
         let why = if said.contains("memory allocation of") {
-            let most = self.limits.memory_bytes >> 20;
-            format!("it takes more than {most} MiB of memory. Make it shorter, or split it")
+            let limit = self.limits.memory_bytes >> 20;
+            format!("it takes more than {limit} MiB of memory. Make it shorter, or split it")
         } else if said.contains("overflowed its stack") {
             "its text is nested too deeply. Reduce the nesting".to_owned()
         } else if said.contains("panicked") {
             "this text exceeds the renderer's limits. Simplify it".to_owned()
-        } else if ended.stdout.total_bytes > self.most_bytes as u64 {
+        } else if ended.stdout.total_bytes > self.max_bytes as u64 {
             // One megabyte is reserved for the message around the file.
-            let most = (self.most_bytes >> 20) - 1;
-            format!("the file would be over {most} MB. Make it shorter, or split it")
+            let limit = (self.max_bytes >> 20) - 1;
+            format!("the file would be over {limit} MB. Make it shorter, or split it")
         } else {
-            let most = self.limits.cpu_seconds;
-            format!("it takes longer than {most} s. Make it shorter, or split it")
+            let limit = self.limits.cpu_seconds;
+            format!("it takes longer than {limit} s. Make it shorter, or split it")
         };
         format!("The document could not be rendered: {why}.")
     }

@@ -256,10 +256,10 @@ fn checked(name: Option<String>) -> Result<Option<String>, ToolError> {
     name.map(|name| file_names::file_name(&name)).transpose()
 }
 
-async fn bytes(path: &str, most: u64, context: &Context) -> Result<String, ToolError> {
+async fn bytes(path: &str, limit: u64, context: &Context) -> Result<String, ToolError> {
     let path = path.to_owned();
     workspace::beneath(context, move |workspace, _| {
-        let bytes = workspace.bytes(&path, most)?;
+        let bytes = workspace.bytes(&path, limit)?;
         // Other charsets are usual for CSV; binary files are refused.
         match charset::name_of(&bytes) {
             Some(_) => Ok(charset::decode(&bytes)),

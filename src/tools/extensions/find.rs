@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The maximum number of results of each kind.
-const MOST: usize = 20;
+const MAX_LISTED: usize = 20;
 const DESCRIPTION_CHARS: usize = 200;
 
 /// `find_extension`
@@ -103,10 +103,10 @@ impl Section {
         }
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{heading}:");
-        for line in self.lines.iter().take(MOST) {
+        for line in self.lines.iter().take(MAX_LISTED) {
             let _ = writeln!(text, "- {line}");
         }
-        if let Some(more) = self.lines.len().checked_sub(MOST).filter(|more| *more > 0) {
+        if let Some(more) = self.lines.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
             let _ = writeln!(text, "- and {more} more: search for a more specific term");
         }
         for problem in &self.problems {

@@ -108,9 +108,9 @@ async fn json<T: DeserializeOwned>(web_client: &WebClient, url: Url) -> Result<T
 async fn download(
     web_client: &WebClient,
     url: Url,
-    at_most_bytes: usize,
+    max_bytes: usize,
 ) -> Result<Vec<u8>, ToolError> {
-    let answer = web_client.send(WebRequest::get(url, at_most_bytes)).await?;
+    let answer = web_client.send(WebRequest::get(url, max_bytes)).await?;
     let (url, status) = (&answer.url, answer.status);
     if status == reqwest::StatusCode::NOT_FOUND {
         return Err(ToolError::NotFound(format!("{url} does not exist")));
@@ -119,7 +119,7 @@ async fn download(
         return Err(ToolError::ExternalService(format!("{url} answered {status}")));
     }
     if answer.is_cut {
-        let size = format!("{url} is larger than {at_most_bytes} bytes");
+        let size = format!("{url} is larger than {max_bytes} bytes");
         return Err(ToolError::ExternalService(size));
     }
     Ok(answer.body)

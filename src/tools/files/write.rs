@@ -156,9 +156,9 @@ mod tests {
     #[tokio::test]
     async fn five_megabytes_are_written_and_not_one_byte_more() {
         let mut place = ToolFixture::new();
-        let most = "x".repeat(MAX_WRITE_BYTES as usize);
-        let more = json!({ "path": "more", "content": format!("{most}x") });
-        place.runs(&tool(), json!({ "path": "most", "content": most })).await.unwrap();
+        let limit = "x".repeat(MAX_WRITE_BYTES as usize);
+        let more = json!({ "path": "more", "content": format!("{limit}x") });
+        place.runs(&tool(), json!({ "path": "most", "content": limit })).await.unwrap();
         let error = place.runs(&tool(), more).await.unwrap_err();
         assert!(matches!(error, ToolError::InvalidParameters(_)), "{error}");
         assert!(!place.path("more").exists());

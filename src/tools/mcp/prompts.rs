@@ -20,8 +20,10 @@ use super::{
 };
 use crate::{agent::naming::sanitise, journal::event::PromptRequest, tools::ToolError};
 
-/// The maximum number of prompts of a server, and of parameters of a prompt.
-const MOST: usize = 100;
+/// The maximum number of prompts of a server.
+const MAX_PROMPTS: usize = 100;
+/// The maximum number of parameters of a prompt.
+const MAX_PARAMETERS: usize = 100;
 /// The maximum length of a name, and of a description.
 const NAME_CHARS: usize = 64;
 const DESCRIPTION_CHARS: usize = 100;
@@ -92,7 +94,7 @@ impl PromptCommand {
         };
         let parameters: Vec<_> = prompt.arguments.unwrap_or_default();
         let fits = is_typed(&prompt.name)
-            && parameters.len() <= MOST
+            && parameters.len() <= MAX_PARAMETERS
             && parameters.iter().all(|parameter| is_typed(&parameter.name));
         let parameters = parameters.into_iter().map(|parameter| PromptParameter {
             name: parameter.name,
@@ -221,7 +223,7 @@ pub(super) async fn list(config: &McpConfig, session: &McpSession) -> Vec<Prompt
                 .collect();
             commands.sort_by(|a, b| a.name.cmp(&b.name));
             commands.dedup_by(|a, b| a.name == b.name);
-            commands.truncate(MOST);
+            commands.truncate(MAX_PROMPTS);
             return commands;
         }
         Ok(Err(problem)) => problem.to_string(),

@@ -20,7 +20,7 @@ use crate::{
 /// The name of the tool, after that of the server.
 pub(super) const NAME: &str = "resources";
 /// The maximum number of resources that are listed, and the length of a line.
-const MOST: usize = 200;
+const MAX_LISTED: usize = 200;
 const LINE_CHARS: usize = 300;
 
 /// `<server>_resources`
@@ -61,7 +61,7 @@ impl Tool for Resources {
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
         let Arguments { uri } = parse(arguments)?;
-        let _place = self.server.begin_call()?;
+        let _permit = self.server.begin_call()?;
         let work = async {
             match uri.filter(|uri| !uri.trim().is_empty()) {
                 Some(uri) => self.read(uri, context).await,
@@ -103,8 +103,8 @@ impl Resources {
             let uri = format!("{} (a template)", one.uri_template);
             lines.push(line(&uri, &one.name, about, one.mime_type.as_deref()));
         }
-        let more = lines.len().saturating_sub(MOST);
-        lines.truncate(MOST);
+        let more = lines.len().saturating_sub(MAX_LISTED);
+        lines.truncate(MAX_LISTED);
         let mut text = lines.join("\n");
         if more > 0 {
             let _ = write!(text, "\n… and {more} more");

@@ -88,7 +88,7 @@ impl McpFixture {
     }
 
     pub async fn audit(&self, kind: &str) -> Vec<AuditRecord> {
-        let query = Query { kind: kind.into(), most: 100, ..Query::default() };
+        let query = Query { kind: kind.into(), limit: 100, ..Query::default() };
         self.store.audit(query).await.expect("an audit")
     }
 

@@ -52,7 +52,7 @@ impl Tool for McpTool {
         let Value::Object(arguments) = arguments else {
             return Err(ToolError::InvalidParameters("the arguments must be an object".to_owned()));
         };
-        let _place = self.server.begin_call()?;
+        let _permit = self.server.begin_call()?;
         tokio::select! {
             biased;
             () = context.cancelled.cancelled() => {
@@ -225,9 +225,9 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-fn plain(text: &str, most: usize) -> String {
+fn plain(text: &str, limit: usize) -> String {
     let shown = channels::text::neutralise(text);
-    match shown.char_indices().nth(most) {
+    match shown.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", &shown[..at]),
         None => shown,
     }

@@ -139,7 +139,7 @@ pub struct Generator {
     /// Further fields of the model.
     pub input: Map<String, Value>,
     /// How long a job may take.
-    pub most: Duration,
+    pub limit: Duration,
     pub poll_every: Duration,
 }
 
@@ -162,7 +162,7 @@ impl Tool for GenerateMedia {
             effect: EffectClass::Idempotent,
             approval: ApprovalMode::UnlessAllowed,
             tier: Tier::Extension,
-            timeout: self.generator.most + BEFORE_AND_AFTER,
+            timeout: self.generator.limit + BEFORE_AND_AFTER,
             rate: Some(Rate::new(2, 10)),
             reads: &["/image"],
             env: self.generator.service.variables(),
@@ -220,9 +220,9 @@ impl GenerateMedia {
     }
 
     async fn submit(&self, input: &Value, context: &Context) -> Result<JobReference, ToolError> {
-        let Generator { service, most, .. } = &self.generator;
+        let Generator { service, limit, .. } = &self.generator;
         let call = context.call.clone();
-        match service.submit(input, *most).await {
+        match service.submit(input, *limit).await {
             Ok(job) => {
                 let reference = serde_json::to_string(&job).unwrap_or_default();
                 let submitted = self.store.write("media job submitted", move |tx| {
@@ -271,7 +271,7 @@ impl GenerateMedia {
         began: Instant,
         context: &Context,
     ) -> Result<Vec<Url>, ToolError> {
-        let Generator { service, most, poll_every, .. } = &self.generator;
+        let Generator { service, limit, poll_every, .. } = &self.generator;
         let mut failures = 0;
         loop {
             let state = match service.progress(job).await {
@@ -294,12 +294,12 @@ impl GenerateMedia {
                 Err(error) => return Err(error),
             };
             let passed = began.elapsed();
-            if passed >= *most {
+            if passed >= *limit {
                 service.cancel(job).await;
                 return Err(service.failed(&format!(
                     "the job was not done after {} minutes and was cancelled; it may cost money \
                         nevertheless",
-                    most.as_secs() / 60
+                    limit.as_secs() / 60
                 )));
             }
             let seconds = passed.as_secs() as f64;
@@ -535,8 +535,8 @@ mod tests {
             let mut slow = tool(&fake, provider, &store);
             fake.makes(1_000_000, MP4);
             place.context.call = format!("slow-{provider:?}").as_str().into();
-            let submit = slow.generator.most;
-            slow.generator.most = Duration::from_millis(100);
+            let submit = slow.generator.limit;
+            slow.generator.limit = Duration::from_millis(100);
             let service = slow.generator.service.clone();
             let job =
                 service.submit(&json!({ "prompt": "x", "seconds": 5 }), submit).await.unwrap();

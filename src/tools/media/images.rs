@@ -257,8 +257,8 @@ async fn read(wanted: Arguments, context: &Context) -> Result<Order, ToolError> 
     .await?;
     let total: usize = inputs.iter().map(|input| input.bytes.len()).sum();
     if total > ALL_INPUT_BYTES {
-        let most = file_names::size(ALL_INPUT_BYTES as u64);
-        return Err(ToolError::ExecutionFailed(format!("The pictures are larger than {most}")));
+        let limit = file_names::size(ALL_INPUT_BYTES as u64);
+        return Err(ToolError::ExecutionFailed(format!("The pictures are larger than {limit}")));
     }
     let mask = if has_mask { inputs.pop() } else { None };
     if mask.as_ref().is_some_and(|mask| mask.kind != PictureKind::Png) {
@@ -270,7 +270,7 @@ async fn read(wanted: Arguments, context: &Context) -> Result<Order, ToolError> 
 
 impl ImageGenerate {
     async fn by_openai(&self, order: &Order) -> Result<Vec<Vec<u8>>, ToolError> {
-        let most = RESPONSE_BYTES * order.count as usize;
+        let limit = RESPONSE_BYTES * order.count as usize;
         let answer = if order.inputs.is_empty() {
             let url = self.0.address(&["images", "generations"]);
             let mut body = json!({
@@ -279,10 +279,10 @@ impl ImageGenerate {
             if let Some(shape) = order.shape {
                 body["size"] = shape.size().into();
             }
-            self.0.post(url, &body, most).await?
+            self.0.post(url, &body, limit).await?
         } else {
             let url = self.0.address(&["images", "edits"]);
-            self.0.post_form(url, self.edit(order), most).await?
+            self.0.post_form(url, self.edit(order), limit).await?
         };
         let body = self.0.json(&answer)?;
         let mut pictures = Vec::new();
@@ -321,8 +321,8 @@ impl ImageGenerate {
         }
         let total: usize = order.inputs.iter().map(|input| input.bytes.len()).sum();
         if total > GEMINI_INPUT_BYTES {
-            let most = file_names::size(GEMINI_INPUT_BYTES as u64);
-            return Err(self.0.failed(&format!("the pictures may have at most {most}")));
+            let limit = file_names::size(GEMINI_INPUT_BYTES as u64);
+            return Err(self.0.failed(&format!("the pictures may have at most {limit}")));
         }
         let inline = |input: &InputPicture| {
             let data = STANDARD.encode(&input.bytes);

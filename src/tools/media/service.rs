@@ -128,9 +128,9 @@ impl MediaEndpoint {
 
     /// Downloads a file whose address a service has sent. Private addresses are rejected, and the
     /// key is not sent.
-    pub(super) async fn fetched(&self, url: &str, most_bytes: usize) -> Result<Vec<u8>, ToolError> {
+    pub(super) async fn fetched(&self, url: &str, max_bytes: usize) -> Result<Vec<u8>, ToolError> {
         let url: Url = url.parse().map_err(|_| self.failed("sent an invalid address"))?;
-        let answer = self.web_client.send(WebRequest::get(url, most_bytes)).await?;
+        let answer = self.web_client.send(WebRequest::get(url, max_bytes)).await?;
         if !answer.status.is_success() {
             return Err(self.failed(&format!("its file cannot be fetched ({})", answer.status)));
         }
@@ -157,13 +157,13 @@ impl MediaEndpoint {
         &self,
         url: Url,
         body: &Value,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<WebResponse, ToolError> {
-        self.send(self.json_request(Method::POST, url, body, most_bytes)?).await
+        self.send(self.json_request(Method::POST, url, body, max_bytes)?).await
     }
 
-    pub(super) async fn get(&self, url: Url, most_bytes: usize) -> Result<WebResponse, ToolError> {
-        self.send(self.request(Method::GET, url, most_bytes)?).await
+    pub(super) async fn get(&self, url: Url, max_bytes: usize) -> Result<WebResponse, ToolError> {
+        self.send(self.request(Method::GET, url, max_bytes)?).await
     }
 
     pub(super) fn json_request(
@@ -171,9 +171,9 @@ impl MediaEndpoint {
         method: Method,
         url: Url,
         body: &Value,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<WebRequest, ToolError> {
-        let mut ask = self.request(method, url, most_bytes)?;
+        let mut ask = self.request(method, url, max_bytes)?;
         ask.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         ask.body = Some(Bytes::from(body.to_string()));
         Ok(ask)
@@ -183,23 +183,18 @@ impl MediaEndpoint {
         &self,
         url: Url,
         form: Form,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<WebResponse, ToolError> {
         let EncodedForm { content_type, body } = form.encode();
-        let mut ask = self.request(Method::POST, url, most_bytes)?;
+        let mut ask = self.request(Method::POST, url, max_bytes)?;
         let content_type = HeaderValue::from_str(&content_type).expect("letters and digits");
         ask.headers.insert(CONTENT_TYPE, content_type);
         ask.body = Some(body);
         self.send(ask).await
     }
 
-    fn request(
-        &self,
-        method: Method,
-        url: Url,
-        most_bytes: usize,
-    ) -> Result<WebRequest, ToolError> {
-        let mut ask = WebRequest { method, ..WebRequest::get(url, most_bytes) };
+    fn request(&self, method: Method, url: Url, max_bytes: usize) -> Result<WebRequest, ToolError> {
+        let mut ask = WebRequest { method, ..WebRequest::get(url, max_bytes) };
         if let Some(key) = &self.key {
             let key = key.expose_secret();
             let (name, value) = match self.provider {

@@ -18,7 +18,7 @@ use crate::tools::web::client::{WebClient, place};
 pub fn configured() -> MediaConfig {
     let service = service_at("http://127.0.0.1:9", MediaProvider::OpenAi);
     let (images, speech, generating) = (Some(service.clone()), service.clone(), service.clone());
-    let transcription = Some(Transcriber { service, incoming: true, most_minutes: 10 });
+    let transcription = Some(Transcriber { service, incoming: true, max_minutes: 10 });
     let speech = Some(TextToSpeech { service: speech, voice: "alloy".into() });
     let generator = Some(generator(generating));
     let (video, music, model3d) = (generator.clone(), generator.clone(), generator);
@@ -32,7 +32,7 @@ pub fn generator(service: MediaEndpoint) -> Generator {
         prompt_field: "prompt".into(),
         image_field: "start_image".into(),
         input: Map::from_iter([("seconds".to_owned(), 5.into())]),
-        most: Duration::from_secs(20),
+        limit: Duration::from_secs(20),
         poll_every: Duration::from_millis(20),
     }
 }

@@ -44,7 +44,7 @@ pub struct Transcriber {
     /// Whether recordings that people send are transcribed without a call.
     pub incoming: bool,
     /// The maximum duration of a recording.
-    pub most_minutes: u32,
+    pub max_minutes: u32,
 }
 
 /// What was said in a recording, according to a service.
@@ -57,8 +57,8 @@ pub struct Transcript {
 
 impl Transcriber {
     /// The cost of the longest recording.
-    pub fn most_micros(&self) -> Option<u64> {
-        self.service.price_micros.map(|price| price * u64::from(self.most_minutes))
+    pub fn max_micros(&self) -> Option<u64> {
+        self.service.price_micros.map(|price| price * u64::from(self.max_minutes))
     }
 
     /// Whether its key is set.
@@ -80,10 +80,10 @@ impl Transcriber {
             )
         })?;
         let estimated = recording.estimated_seconds(bytes.len());
-        if recording.seconds.is_some_and(|seconds| seconds > f64::from(self.most_minutes) * 60.0) {
-            let most = self.most_minutes;
+        if recording.seconds.is_some_and(|seconds| seconds > f64::from(self.max_minutes) * 60.0) {
+            let limit = self.max_minutes;
             return Err(ToolError::ExecutionFailed(format!(
-                "It is longer than {most} minutes (media.transcription.max_minutes)"
+                "It is longer than {limit} minutes (media.transcription.max_minutes)"
             )));
         }
         let (text, seconds) = match self.service.provider {
@@ -129,8 +129,8 @@ impl Transcriber {
         language: Option<&str>,
     ) -> Result<String, ToolError> {
         if bytes.len() > GEMINI_BYTES {
-            let most = file_names::size(GEMINI_BYTES as u64);
-            return Err(self.service.failed(&format!("a recording may have at most {most}")));
+            let limit = file_names::size(GEMINI_BYTES as u64);
+            return Err(self.service.failed(&format!("a recording may have at most {limit}")));
         }
         // The interface has its own name for this type.
         let media_type = if format == AudioFormat::Mp3 { "audio/mp3" } else { format.media_type() };
@@ -193,7 +193,7 @@ impl Tool for SpeechToText {
     }
 
     fn estimated_cost(&self, _arguments: &Value) -> Option<u64> {
-        self.0.most_micros().filter(|most| *most > 0)
+        self.0.max_micros().filter(|limit| *limit > 0)
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
@@ -232,7 +232,7 @@ mod tests {
 
     fn tool(fake: &FakeMedia, provider: MediaProvider) -> SpeechToText {
         let service = service(fake, provider);
-        SpeechToText(Transcriber { service, incoming: true, most_minutes: 10 })
+        SpeechToText(Transcriber { service, incoming: true, max_minutes: 10 })
     }
 
     async fn runs(tool: &SpeechToText, arguments: Value) -> Result<Output, ToolError> {

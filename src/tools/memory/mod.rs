@@ -28,7 +28,7 @@ use crate::{
     crash,
     store::{
         Store,
-        memory::{self, MAX_BYTES, MOST, Memory, MemoryWrite, Note, Write},
+        memory::{self, MAX_BYTES, MAX_NOTES, Memory, MemoryWrite, Note, Write},
     },
     texts::preview::Preview,
 };
@@ -331,7 +331,7 @@ impl MemoryTools {
                 "{path} would be longer than {MAX_BYTES} bytes: shorten it, or begin another note"
             )),
             MemoryWrite::Full => {
-                failed(format!("The maximum of {MOST} notes is reached: delete some first"))
+                failed(format!("The maximum of {MAX_NOTES} notes is reached: delete some first"))
             }
         }
     }

@@ -50,14 +50,14 @@ pub async fn search(
     meaning: Option<&Meaning>,
     memory_scope: &MemoryScope,
     query: &str,
-    most: usize,
+    limit: usize,
 ) -> Result<(Vec<Memory>, Option<AskedModel>)> {
     let (of, wanted) = (memory_scope.clone(), query.to_owned());
-    let search =
-        store.read(move |tx| Box::pin(async move { memory::search(tx, &of, &wanted, most).await }));
+    let search = store
+        .read(move |tx| Box::pin(async move { memory::search(tx, &of, &wanted, limit).await }));
     let mut found = search.await?;
     let Some(meaning) = meaning else { return Ok((found, None)) };
-    let (near, usage) = match meaning.near(memory_scope, query, most).await {
+    let (near, usage) = match meaning.near(memory_scope, query, limit).await {
         Ok(near) => near,
         Err(problem) => {
             let problem = format!("{problem:#}");
@@ -67,7 +67,7 @@ pub async fn search(
     };
     let paths: Vec<_> = found.iter().map(|memory| memory.path.clone()).collect();
     let mut fitting = Vec::new();
-    for path in fused(&paths, &near, most) {
+    for path in fused(&paths, &near, limit) {
         fitting.extend(match found.iter().position(|memory| memory.path == path) {
             Some(place) => Some(found.swap_remove(place)),
             None => recalled(store, memory_scope, path).await?,
@@ -94,7 +94,7 @@ impl Meaning {
         &self,
         memory_scope: &MemoryScope,
         query: &str,
-        most: usize,
+        limit: usize,
     ) -> Result<(Vec<String>, Usage)> {
         let by = Instant::now() + ANSWERS_WITHIN;
         let mut usage = Usage::default();
@@ -107,7 +107,7 @@ impl Meaning {
         let all = self
             .store
             .read(move |tx| Box::pin(async move { embeddings::of_scope(tx, &of, &name).await }));
-        Ok((closest(&wanted, all.await?, most), usage))
+        Ok((closest(&wanted, all.await?, limit), usage))
     }
 
     /// Embeds new memories and stores each batch.
@@ -188,14 +188,14 @@ fn is_rejected(problem: &anyhow::Error) -> bool {
     matches!(problem.downcast_ref(), Some(ModelError::Rejected(_)))
 }
 
-fn closest(wanted: &[f32], all: Vec<EmbeddedMemory>, most: usize) -> Vec<String> {
+fn closest(wanted: &[f32], all: Vec<EmbeddedMemory>, limit: usize) -> Vec<String> {
     let alike = |memory: EmbeddedMemory| {
         let alike = cosine(wanted, memory.vector.as_deref()?);
         (alike >= ALIKE).then_some((alike, memory.path))
     };
     let mut found: Vec<_> = all.into_iter().filter_map(alike).collect();
     found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    found.into_iter().take(most).map(|(_, path)| path).collect()
+    found.into_iter().take(limit).map(|(_, path)| path).collect()
 }
 
 /// 1: identical; 0: unrelated or not comparable.
@@ -206,7 +206,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Merges the results of two searches by rank (reciprocal rank fusion).
-fn fused(by_words: &[String], by_meaning: &[String], most: usize) -> Vec<String> {
+fn fused(by_words: &[String], by_meaning: &[String], limit: usize) -> Vec<String> {
     let place = |all: &[String], path: &String| {
         let place = all.iter().position(|known| known == path)?;
         Some(1.0 / (60.0 + place as f64))
@@ -219,7 +219,7 @@ fn fused(by_words: &[String], by_meaning: &[String], most: usize) -> Vec<String>
         }
     }
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    scored.into_iter().take(most).map(|(_, path)| path.clone()).collect()
+    scored.into_iter().take(limit).map(|(_, path)| path.clone()).collect()
 }
 
 #[cfg(test)]

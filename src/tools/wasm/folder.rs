@@ -46,7 +46,7 @@ impl ModulePlaces {
         paths.sort();
         paths.dedup();
         if paths.len() > MAX_MODULES {
-            tracing::warn!(most = MAX_MODULES, "left out WASM tools: there are too many");
+            tracing::warn!(limit = MAX_MODULES, "left out WASM tools: there are too many");
             paths.truncate(MAX_MODULES);
         }
         paths

@@ -78,7 +78,7 @@ impl Growth {
     /// Whether it is allowed. If so, it is subtracted from what is left.
     fn take_from(&self, left: &mut usize) -> bool {
         let more = self.desired.saturating_sub(self.current);
-        let may = more <= *left && self.maximum.is_none_or(|most| self.desired <= most);
+        let may = more <= *left && self.maximum.is_none_or(|limit| self.desired <= limit);
         *left -= if may { more } else { 0 };
         may
     }
@@ -241,7 +241,7 @@ impl OngoingCall {
             url,
             headers: request::written(&headers)?,
             body: body.map(Bytes::from),
-            at_most_bytes: request::MAX_BYTES,
+            max_bytes: request::MAX_BYTES,
         };
         if request::overrides_method_of(&ask) {
             let why = "a field of the request would replace its method: leave it out";

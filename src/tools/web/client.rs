@@ -56,7 +56,7 @@ pub struct WebRequest {
     pub headers: HeaderMap,
     pub body: Option<Bytes>,
     /// The maximum size of the body that is read.
-    pub at_most_bytes: usize,
+    pub max_bytes: usize,
 }
 
 /// A response.
@@ -80,8 +80,8 @@ impl Dial for WebClient {
 }
 
 impl WebRequest {
-    pub fn get(url: Url, at_most_bytes: usize) -> Self {
-        Self { method: Method::GET, url, headers: HeaderMap::new(), body: None, at_most_bytes }
+    pub fn get(url: Url, max_bytes: usize) -> Self {
+        Self { method: Method::GET, url, headers: HeaderMap::new(), body: None, max_bytes }
     }
 }
 
@@ -218,7 +218,7 @@ impl WebClient {
         let (status, headers) = (response.status(), response.headers().clone());
         let (mut body, mut is_cut) = (Vec::new(), false);
         while let Some(piece) = response.chunk().await.map_err(failed)? {
-            let room = ask.at_most_bytes - body.len();
+            let room = ask.max_bytes - body.len();
             body.extend_from_slice(&piece[..piece.len().min(room)]);
             if piece.len() > room {
                 is_cut = true;

@@ -259,7 +259,7 @@ impl OAuthClient {
             url: self.token_url.clone(),
             headers,
             body: Some(Bytes::from(form.finish())),
-            at_most_bytes: TOKEN_BYTES,
+            max_bytes: TOKEN_BYTES,
         }
     }
 }

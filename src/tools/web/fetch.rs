@@ -84,9 +84,9 @@ impl Tool for WebFetch {
 
 fn bounded(answer: &WebResponse) -> Result<&[u8], ToolError> {
     if answer.is_cut || answer.body.len() > MAX_PAGE_BYTES {
-        let most = file_names::size(MAX_PAGE_BYTES as u64);
+        let limit = file_names::size(MAX_PAGE_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(
-            "{} is larger than {most}, the limit for a page",
+            "{} is larger than {limit}, the limit for a page",
             answer.url
         )));
     }
@@ -104,9 +104,9 @@ fn is_text(media_type: &str) -> bool {
 /// Stores the bytes in the workspace, where other tools can open them.
 async fn keep(answer: WebResponse, context: &Context) -> Result<String, ToolError> {
     if answer.is_cut {
-        let most = file_names::size(MAX_BYTES as u64);
+        let limit = file_names::size(MAX_BYTES as u64);
         return Err(ToolError::ExecutionFailed(format!(
-            "{} is larger than {most}, the limit for a download",
+            "{} is larger than {limit}, the limit for a download",
             answer.url
         )));
     }

@@ -19,7 +19,7 @@ use super::{
 
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 const USUAL_COUNT: usize = 5;
-const MOST: usize = 10;
+const MAX_RESULTS: usize = 10;
 
 /// A configured search provider.
 #[derive(Debug, Clone)]
@@ -132,7 +132,7 @@ pub(super) struct Hit {
 
 impl SearchQuery {
     pub fn count(&self) -> usize {
-        self.count.unwrap_or(USUAL_COUNT).clamp(1, MOST)
+        self.count.unwrap_or(USUAL_COUNT).clamp(1, MAX_RESULTS)
     }
 }
 

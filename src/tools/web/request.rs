@@ -255,7 +255,7 @@ fn ask(arguments: Arguments) -> Result<WebRequest, ToolError> {
         }
     });
     let (url, method) = (address(&url)?, method.method());
-    Ok(WebRequest { method, url, headers, body, at_most_bytes: MAX_BYTES })
+    Ok(WebRequest { method, url, headers, body, max_bytes: MAX_BYTES })
 }
 
 impl Verb {

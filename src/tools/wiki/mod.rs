@@ -20,7 +20,7 @@ use crate::{
     agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     store::{
         Store,
-        memory::MOST,
+        memory::MAX_NOTES,
         wiki::{self, Heading, PageLink, WikiListing, WikiPage},
     },
 };
@@ -132,7 +132,7 @@ fn changed(page: &str) -> ToolError {
 
 fn full() -> ToolError {
     ToolError::ExecutionFailed(format!(
-        "The maximum of {MOST} pages is reached, including archived ones: delete some first"
+        "The maximum of {MAX_NOTES} pages is reached, including archived ones: delete some first"
     ))
 }
 

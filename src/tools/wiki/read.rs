@@ -193,7 +193,7 @@ impl PageQueryTool {
             agent: context.agent.clone(),
             prefix: wanted.prefix.unwrap_or_default().to_lowercase(),
             after: wanted.after.unwrap_or_default().to_lowercase(),
-            most: LISTED,
+            limit: LISTED,
         };
         let pages = self.wiki.headings(listing).await?;
         let lines = pages.iter().map(|page| {

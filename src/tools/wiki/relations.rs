@@ -139,7 +139,7 @@ impl RelationQueryTool {
 
     async fn existing(&self, context: &Context) -> Result<BTreeMap<String, Heading>, ToolError> {
         let agent = context.agent.clone();
-        let listing = WikiListing { agent, most: ALL, ..WikiListing::default() };
+        let listing = WikiListing { agent, limit: ALL, ..WikiListing::default() };
         let headings = self.wiki.headings(listing).await?;
         Ok(headings.into_iter().map(|heading| (heading.page.clone(), heading)).collect())
     }

@@ -202,7 +202,7 @@ impl WritingTool {
                 PageWrite { page, title: None, change, sources }
             }
         };
-        let long = |text: &str, most: usize| text.chars().count() > most;
+        let long = |text: &str, limit: usize| text.chars().count() > limit;
         if wanted.title.as_deref().is_some_and(|title| long(title, TITLE_CHARS)) {
             return Err(ToolError::InvalidParameters(format!(
                 "the title has more than {TITLE_CHARS} characters"

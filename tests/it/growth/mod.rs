@@ -50,7 +50,7 @@ async fn measure(world: &mut World, size: Size) -> Figures {
     figures.push(("a cold turn in the longest conversation", took));
 
     let (claimed, took) = timed(
-        store.claim_sends(vec![Share { channel: "room".into(), most: 64 }], world.clock.now()),
+        store.claim_sends(vec![Share { channel: "room".into(), limit: 64 }], world.clock.now()),
     )
     .await;
     assert!(!claimed.unwrap().is_empty());

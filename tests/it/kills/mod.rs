@@ -84,8 +84,8 @@ fn is_full() -> bool {
 /// Every point, each time that it is passed.
 fn all(points: &BTreeMap<String, usize>) -> Vec<KillPoint> {
     let times = points.iter().flat_map(|(point, times)| {
-        let most = if is_beat(point) { 2 } else { *times };
-        (1..=most).map(|time| (point.clone(), time))
+        let limit = if is_beat(point) { 2 } else { *times };
+        (1..=limit).map(|time| (point.clone(), time))
     });
     times.collect()
 }

@@ -29,7 +29,7 @@ async fn lives(world: &mut World) {
 }
 
 async fn rows(world: &World) -> Vec<AuditRecord> {
-    let query = Query { most: 1_000, ..Query::default() };
+    let query = Query { limit: 1_000, ..Query::default() };
     let mut rows = world.node().await.gateway.store.audit(query).await.unwrap();
     rows.reverse();
     rows.sort_by_key(|row| (row.chain.clone(), row.n));
@@ -69,9 +69,9 @@ story! {
         assert_snapshot!(stable(&verify(world).await.unwrap()), @"Verified: 9 records in 1 chains, none altered.");
 
         let store = &world.node().await.gateway.store;
-        let query = Query { tool: "rare".into(), kind: "ran".into(), most: 9, ..Query::default() };
+        let query = Query { tool: "rare".into(), kind: "ran".into(), limit: 9, ..Query::default() };
         assert_eq!(store.audit(query).await.unwrap().len(), 1);
-        let later = Query { since: Some(rows[0].at + TimeDelta::days(1)), most: 9, ..Query::default() };
+        let later = Query { since: Some(rows[0].at + TimeDelta::days(1)), limit: 9, ..Query::default() };
         assert_eq!(store.audit(later).await.unwrap(), []);
     }
 }

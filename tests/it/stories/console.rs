@@ -123,7 +123,7 @@ async fn every_page_takes_its_role_and_no_less() {
             let answer = ask(Some(served.session(name).await), &served.base).await.unwrap();
             let status = answer.status();
             let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status);
-            assert_eq!(refused, role < route.least, "{title} for {name}: {status}");
+            assert_eq!(refused, role < route.required, "{title} for {name}: {status}");
             assert!(!status.is_server_error(), "{title}: {}", answer.text().await.unwrap());
         }
         if route.method == Method::POST {

@@ -203,7 +203,7 @@ story! {
 }
 
 async fn claim(app: &App, world: &World) -> Sending {
-    let share = vec![Share { channel: "room".into(), most: 9 }];
+    let share = vec![Share { channel: "room".into(), limit: 9 }];
     let claimed = app.gateway.store.claim_sends(share, world.clock.now()).await.unwrap();
     claimed.into_iter().next().expect("a row is due")
 }

@@ -378,7 +378,7 @@ story! {
 
 /// All schedules that have not ended, newest first.
 async fn active(app: &App) -> Vec<Schedule> {
-    let page = PageRequest { after: String::new(), most: 1_000 };
+    let page = PageRequest { after: String::new(), limit: 1_000 };
     let read = app
         .gateway
         .store

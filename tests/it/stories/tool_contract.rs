@@ -259,7 +259,7 @@ story! {
 
 /// A tool whose calls continue once this many have started.
 struct Together {
-    most: usize,
+    limit: usize,
     begun: Arc<AtomicUsize>,
     go: Arc<Semaphore>,
 }
@@ -271,7 +271,7 @@ impl Tool for Together {
     }
 
     async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
-        if self.begun.fetch_add(1, Ordering::SeqCst) + 1 == self.most {
+        if self.begun.fetch_add(1, Ordering::SeqCst) + 1 == self.limit {
             self.go.add_permits(1_000);
         }
         let _free = self.go.acquire().await.unwrap();
@@ -283,14 +283,14 @@ story! {
     /// Concurrent calls of a person's sub-agents share one limit.
     /// Proves IC-33.
     async fn parallel_conversations_share_a_limit(world: &mut World) {
-        const MOST: usize = 8;
+        const MAX_AT_ONCE: usize = 8;
         staff(world);
         let begun = Arc::<AtomicUsize>::default();
         let go = Arc::new(Semaphore::new(0));
-        world.tools = vec![Arc::new(Together { most: MOST, begun: begun.clone(), go })];
+        world.tools = vec![Arc::new(Together { limit: MAX_AT_ONCE, begun: begun.clone(), go })];
         world.config.limits.tools = vec![ToolLimitEntry {
             tool: "together".into(),
-            per_minute: Some(MOST as u32),
+            per_minute: Some(MAX_AT_ONCE as u32),
             per_hour: None,
             max_usage_count: None,
             unlimited: false,
@@ -308,7 +308,7 @@ story! {
         world.model_will(say("All done."));
         world.ann_says("go").await;
         assert_eq!(world.last(), "All done.");
-        assert_eq!(begun.load(Ordering::SeqCst), MOST, "the ninth and the tenth did not run");
+        assert_eq!(begun.load(Ordering::SeqCst), MAX_AT_ONCE, "the ninth and the tenth did not run");
     }
 }
 

@@ -189,8 +189,8 @@ fn no_message_is_shown_twice(chat: &Chat, found: &mut Found<'_>) {
         *questions.entry((question.tag, question.asks == ApprovalPurpose::Retry)).or_default() += 1;
     }
     for ((tag, retry), times) in questions {
-        let most = if retry { 1 + consents(chat, tag, Choice::Again).count() } else { 1 };
-        if times > most {
+        let limit = if retry { 1 + consents(chat, tag, Choice::Again).count() } else { 1 };
+        if times > limit {
             found.add(Kind::Duplicated, format!("{tag} was asked about {times} times"));
         }
     }

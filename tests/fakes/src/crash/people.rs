@@ -67,7 +67,7 @@ struct Talk {
     unsettled: BTreeSet<i64>,
     due: Vec<(Moment, Act)>,
     written: u32,
-    most: u32,
+    limit: u32,
     /// The messages that may be without an answer when the next one is written.
     ahead: usize,
     writes_at: Moment,
@@ -96,7 +96,7 @@ impl Talk {
             unsettled: BTreeSet::new(),
             due: Vec::new(),
             written: 0,
-            most: 8 + (number % 5),
+            limit: 8 + (number % 5),
             ahead: 1,
             writes_at: Moment::ZERO,
         }
@@ -112,10 +112,10 @@ impl Talk {
         self.act();
         let closing = self.record.is_closing();
         let rests = self.open.is_empty() && self.unsettled.is_empty() && self.due.is_empty();
-        if rests && (closing || self.written >= self.most) {
+        if rests && (closing || self.written >= self.limit) {
             return false;
         }
-        let may_write = !closing && self.written < self.most && self.open.len() < self.ahead;
+        let may_write = !closing && self.written < self.limit && self.open.len() < self.ahead;
         if may_write && self.record.now() >= self.writes_at {
             self.write(random);
         }

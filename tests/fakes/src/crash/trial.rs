@@ -132,8 +132,8 @@ impl Trial {
             self.restart()?;
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        let most = if waits { 60 } else { 500 };
-        let pause = self.random.millis(0, most);
+        let limit = if waits { 60 } else { 500 };
+        let pause = self.random.millis(0, limit);
         tokio::time::sleep(pause).await;
         Ok(())
     }
@@ -141,8 +141,8 @@ impl Trial {
     /// Mostly one process; sometimes several at once.
     async fn kill_some(&mut self, kills: usize) -> Result<()> {
         let nodes = self.gateway.nodes();
-        let most = (kills - self.kills.len()).min(nodes);
-        let count = if nodes > 1 && self.random.percent(15) { most } else { 1 };
+        let limit = (kills - self.kills.len()).min(nodes);
+        let count = if nodes > 1 && self.random.percent(15) { limit } else { 1 };
         let busy = self.tools.last_caller().filter(|_| self.random.percent(50));
         let first = busy.unwrap_or_else(|| self.random.below(nodes));
         for node in (0..count).map(|more| (first + more) % nodes) {

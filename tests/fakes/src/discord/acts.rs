@@ -182,10 +182,10 @@ fn take_up(state: &mut State, channel: u64) -> Result<(), Refusal> {
 }
 
 pub(super) fn check(state: &State, asked: &Asked, channel: u64) -> Result<(), Refusal> {
-    let most = state.upload_bytes(channel);
+    let limit = state.upload_bytes(channel);
     let files: Vec<_> =
         asked.files.iter().map(|(n, name, b)| (*n, name.as_str(), b.len())).collect();
-    rules::message(&asked.body, &files, most)
+    rules::message(&asked.body, &files, limit)
 }
 
 fn nonce(body: &Value) -> Option<String> {

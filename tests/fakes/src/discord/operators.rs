@@ -13,9 +13,9 @@ use super::{
 
 impl FakeDiscord {
     /// A channel accepts this many messages in that time.
-    pub fn limit(&self, most: usize, within: Duration) {
+    pub fn limit(&self, messages: usize, within: Duration) {
         self.change(|state| {
-            state.rate_limit.most = most;
+            state.rate_limit.messages = messages;
             state.rate_limit.within = within;
         });
     }

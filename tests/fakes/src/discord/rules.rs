@@ -52,7 +52,7 @@ const FLAGS: u64 = 1 << 2 | 1 << 6 | 1 << 12;
 pub(super) type Uploaded<'a> = (u64, &'a str, usize);
 
 /// A message that may be sent or edited, with files up to this size in bytes.
-pub(super) fn message(body: &Value, files: &[Uploaded<'_>], most: usize) -> Result<(), Refusal> {
+pub(super) fn message(body: &Value, files: &[Uploaded<'_>], limit: usize) -> Result<(), Refusal> {
     let fields = body
         .as_object()
         .ok_or_else(|| refusal(400, 50109, "The request body contains invalid JSON."))?;
@@ -64,7 +64,7 @@ pub(super) fn message(body: &Value, files: &[Uploaded<'_>], most: usize) -> Resu
     flags(&body["flags"])?;
     mentions(&body["allowed_mentions"])?;
     components(&body["components"])?;
-    if files.iter().any(|(_, _, size)| *size > most) {
+    if files.iter().any(|(_, _, size)| *size > limit) {
         return Err(refusal(413, 40005, "Request entity too large"));
     }
     attachments(&body["attachments"], files)
@@ -201,7 +201,7 @@ pub(super) fn window(data: &Value) -> Result<(), Refusal> {
             && matches!(field["style"].as_u64(), Some(1 | 2))
             && (1..=100).contains(&length(&field["custom_id"]))
             && (1..=45).contains(&length(&field["label"]))
-            && field["max_length"].as_u64().is_none_or(|most| (1..=4000).contains(&most))
+            && field["max_length"].as_u64().is_none_or(|limit| (1..=4000).contains(&limit))
     };
     let fits = (1..=5).contains(&rows.len()) && rows.iter().all(is_field);
     fits.then_some(()).ok_or_else(|| bad("components"))

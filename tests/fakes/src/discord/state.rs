@@ -57,7 +57,7 @@ pub(super) struct Gateway {
 
 /// How many messages a channel takes in how long.
 pub(super) struct RateLimit {
-    pub most: usize,
+    pub messages: usize,
     pub within: Duration,
     pub sent: HashMap<(&'static str, u64), VecDeque<Instant>>,
 }
@@ -125,7 +125,7 @@ impl State {
                 connections: 0,
             },
             rate_limit: RateLimit {
-                most: 1000,
+                messages: 1000,
                 within: Duration::from_secs(5),
                 sent: HashMap::new(),
             },

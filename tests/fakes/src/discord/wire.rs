@@ -253,7 +253,7 @@ fn pace(shared: &Shared, asked: &Asked) -> Option<Result<HeaderMap, f64>> {
         return None;
     }
     let mut state = shared.state();
-    let (most, within) = (state.rate_limit.most, state.rate_limit.within);
+    let (limit, within) = (state.rate_limit.messages, state.rate_limit.within);
     let sent = state.rate_limit.sent.entry((asked.act, asked.id(1))).or_default();
     let now = std::time::Instant::now();
     while sent.front().is_some_and(|first| now.duration_since(*first) >= within) {
@@ -261,14 +261,14 @@ fn pace(shared: &Shared, asked: &Asked) -> Option<Result<HeaderMap, f64>> {
     }
     let first = sent.front().copied().unwrap_or(now);
     let after = within.saturating_sub(now.duration_since(first)).as_secs_f64();
-    if sent.len() >= most {
+    if sent.len() >= limit {
         return Some(Err(after));
     }
     sent.push_back(now);
-    let left = most - sent.len();
+    let left = limit - sent.len();
     let mut headers = HeaderMap::new();
     for (name, value) in [
-        ("x-ratelimit-limit", most.to_string()),
+        ("x-ratelimit-limit", limit.to_string()),
         ("x-ratelimit-remaining", left.to_string()),
         ("x-ratelimit-reset-after", format!("{after:.3}")),
         ("x-ratelimit-bucket", format!("of-{}", asked.act)),

@@ -148,7 +148,7 @@ pub(super) fn units(text: &str) -> usize {
 
 /// A text (or caption) with its entities, as the platform keeps it.
 pub(super) fn text(fields: &Value, of: Text) -> Result<Value, Refusal> {
-    let (name, entities, most) = match of {
+    let (name, entities, limit) = match of {
         Text::Message => ("text", "entities", 4096),
         Text::Caption => ("caption", "caption_entities", 1024),
     };
@@ -162,8 +162,9 @@ pub(super) fn text(fields: &Value, of: Text) -> Result<Value, Refusal> {
     if text.is_empty() && matches!(of, Text::Message) {
         return Err(Refusal::bad("message text is empty"));
     }
-    if units(&text) > most {
-        let what = if most == 4096 { "message is too long" } else { "message caption is too long" };
+    if units(&text) > limit {
+        let what =
+            if limit == 4096 { "message is too long" } else { "message caption is too long" };
         return Err(Refusal::bad(what));
     }
     check_entities(&text, &list)?;

@@ -223,16 +223,16 @@ async fn crowd(
     model.answers(|_| Fault::SlowHeaders { turn: llm::text("Noted."), by: LATENCY }.into());
     let people: Vec<_> = (0..CROWD).map(|n| format!("Crowd {n}")).collect();
     let chats: Vec<_> = people.iter().map(|person| telegram.private(person)).collect();
-    let (started, mut most) = (Instant::now(), 0);
+    let (started, mut peak) = (Instant::now(), 0);
     for (chat, person) in chats.iter().zip(&people) {
         telegram.user_says(*chat, person, "hello");
     }
     while chats.iter().any(|chat| answers(telegram, *chat) == 0) {
-        most = most.max(memory_kib(child)?);
+        peak = peak.max(memory_kib(child)?);
         tokio::time::sleep(Duration::from_millis(20)).await;
         if started.elapsed() > Duration::from_mins(2) {
             return Err("the crowd was not answered within two minutes".into());
         }
     }
-    Ok([Some(started.elapsed().as_secs_f64()), Some(most as f64 / 1024.0)])
+    Ok([Some(started.elapsed().as_secs_f64()), Some(peak as f64 / 1024.0)])
 }
