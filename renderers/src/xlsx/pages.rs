@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::cells::Typed;
-use super::formula::{Expr, Grid, Tops};
+use super::formula::{Expr, Grid, Tops, Value};
+use super::look::Column;
 use super::runs::Runs;
 use crate::Document;
+use crate::document::Table;
 use crate::package::look::{Look, look};
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Pictures};
@@ -95,4 +97,35 @@ pub type Read = Vec<Vec<(Runs, Option<Meaning>)>>;
 pub enum Meaning {
     Typed(Typed),
     Formula(Expr),
+}
+
+/// A table in rows `top` to `bottom` of a sheet.
+#[derive(Clone, Copy)]
+pub struct WrittenTable<'a> {
+    pub table: &'a Table,
+    pub names: &'a [String],
+    pub read: &'a Read,
+    pub top: u32,
+    pub bottom: u32,
+}
+
+/// What a cell contains, and its column.
+pub struct CellContent<'a> {
+    pub runs: &'a Runs,
+    pub meaning: Option<&'a Meaning>,
+    pub column: Column,
+}
+
+/// A formula and its value; `None` if it cannot be computed.
+pub struct Computed<'a> {
+    pub formula: &'a Expr,
+    pub value: Option<Value>,
+}
+
+/// A cell of a table whose header is in row `top` of the sheet; the cell's row is relative to it.
+#[derive(Clone, Copy)]
+pub struct TablePlace {
+    pub top: u32,
+    pub row: u32,
+    pub column: u16,
 }

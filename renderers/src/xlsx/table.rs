@@ -13,7 +13,7 @@ use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
 use super::merged::{HeaderRow, is_native};
 use super::number_format;
-use super::pages::{Meaning, Pages, Read};
+use super::pages::{CellContent, Computed, Meaning, Pages, Read, TablePlace, WrittenTable};
 use super::runs::{RunStyle, Runs, formula_source};
 use super::sheet::{CellLink, SheetCell};
 use super::totals::TotalRow;
@@ -361,37 +361,6 @@ fn is_bool(meaning: Option<&Meaning>) -> bool {
 /// The number of lines of a cell in the widest column.
 fn lines(runs: &Runs) -> usize {
     runs.text().lines().map(|line| super::runs::width(line).div_ceil(WRAP_WIDTH).max(1)).sum()
-}
-
-/// A table in rows `top` to `bottom` of a sheet.
-#[derive(Clone, Copy)]
-struct WrittenTable<'a> {
-    table: &'a Table,
-    names: &'a [String],
-    read: &'a Read,
-    top: u32,
-    bottom: u32,
-}
-
-/// What a cell contains, and its column.
-struct CellContent<'a> {
-    runs: &'a Runs,
-    meaning: Option<&'a Meaning>,
-    column: Column,
-}
-
-/// A formula and its value; `None` if it cannot be computed.
-struct Computed<'a> {
-    formula: &'a formula::Expr,
-    value: Option<Value>,
-}
-
-/// A cell of a table whose header is in row `top` of the sheet; the cell's row is relative to it.
-#[derive(Clone, Copy)]
-struct TablePlace {
-    top: u32,
-    row: u32,
-    column: u16,
 }
 
 fn remember(grid: &mut Grid, row: u32, column: u16, runs: &Runs, meaning: Option<&Meaning>) {

@@ -183,7 +183,8 @@ impl OpenBrowser {
     }
 
     /// Opens an address in the active tab. If the page there crashes meanwhile, it is opened once
-    /// more in another tab.
+    /// more in another tab. Chromium 156 does so now and then on a busy machine: while a navigation
+    /// commits and DevTools detaches from the replaced frame, the page follows a null pointer.
     pub async fn navigate(&self, url: &Url) -> Result<(), ToolError> {
         self.ensure_tab().await?;
         match self.navigate_once(url).await {
