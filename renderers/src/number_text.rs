@@ -251,13 +251,14 @@ fn moment(serial: f64, parts: &[FormatPart]) -> Option<String> {
             FormatPart::Date(run) => {
                 let is_minute = run.starts_with('m') && is_minute(parts, index);
                 let hour = if has_half { (at.hour() + 11) % 12 + 1 } else { at.hour() };
-                text.push_str(&match run.as_str() {
+                let shown = match run.as_str() {
                     "m" if is_minute => at.minute().to_string(),
                     "mm" if is_minute => format!("{:02}", at.minute()),
                     "h" => hour.to_string(),
                     "hh" => format!("{hour:02}"),
                     run => piece(run, at, serial),
-                });
+                };
+                text.push_str(&shown);
             }
             FormatPart::Literal(literal) => text.push_str(literal),
             FormatPart::Point => text.push('.'),

@@ -195,7 +195,7 @@ fn wait(calls: &[i64], limit: u32, window: i64, now: i64) -> Option<Duration> {
         None => now + window,
         Some(others) => *calls.iter().rev().nth(others)? + window,
     };
-    // If the clock is set back, the wait is at limit the window.
+    // If the clock is set back, the wait is at most the window.
     let wait = (frees - now).min(window);
     u64::try_from(wait).ok().filter(|ms| *ms > 0).map(Duration::from_millis)
 }

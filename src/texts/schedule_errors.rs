@@ -106,7 +106,7 @@ impl ScheduleTexts {
         match error {
             ScheduleError::TextLength { count, limit } => filled(
                 self.text_length,
-                &[("count", &count.to_string()), ("most", &limit.to_string())],
+                &[("count", &count.to_string()), ("limit", &limit.to_string())],
             ),
             ScheduleError::NotOneTime => self.not_one_time.to_owned(),
             ScheduleError::Past { due, now, zone } => {

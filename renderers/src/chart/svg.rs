@@ -200,7 +200,7 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
         let y = height - 8.0 - high + row as f64 * LINE + 12.0;
         for (at, wide) in line {
             let (top, high) = if chart.series[*at].is_line { (5.5, 3.0) } else { (9.0, 10.0) };
-            canvas.rect(Bounds { x: x, y: y - top, width: 10.0, height: high }, &canvas.color(*at));
+            canvas.rect(Bounds { x, y: y - top, width: 10.0, height: high }, &canvas.color(*at));
             canvas.text(Point(x + 15.0, y), TextAnchor::Start, &names[*at], Ink::Name);
             x += wide;
         }

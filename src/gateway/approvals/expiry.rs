@@ -41,6 +41,7 @@ pub async fn sweep(gateway: &Gateway) -> Result<usize> {
     Ok(count)
 }
 
+#[expect(clippy::disallowed_methods, reason = "nothing is awaited while an item is handled")]
 async fn expire_all(gateway: &Gateway, due: Vec<Approval>, now: DateTime<Utc>) -> usize {
     let expiring = due.into_iter().map(|due| expire_one(gateway, due, now));
     stream::iter(expiring)

@@ -46,15 +46,15 @@ type Run = Box<dyn FnOnce(&mut Connection) -> (bool, Finish) + Send>;
 type Finish = Box<dyn FnOnce(Result<(), String>)>;
 
 impl Writer {
-    /// Starts the thread. `limit` is the durability that the operator asks for.
-    pub async fn start(file: PathBuf, limit: Durability, readers: Readers) -> Result<Self> {
+    /// Starts the thread. `durability` is what the operator asks for.
+    pub async fn start(file: PathBuf, durability: Durability, readers: Readers) -> Result<Self> {
         let (jobs, queue) = mpsc::unbounded_channel();
         let (answer, opened) = oneshot::channel();
         let named = thread::Builder::new().name("sqlite-writer".to_owned());
         named.spawn(move || match connect(&file) {
             Ok(conn) => {
                 let _ = answer.send(Ok(()));
-                write_in_groups(conn, limit, queue, &readers);
+                write_in_groups(conn, durability, queue, &readers);
             }
             Err(problem) => {
                 let _ = answer.send(Err(problem));
@@ -112,7 +112,7 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
 /// jobs has to survive a power failure.
 fn write_in_groups(
     mut conn: Connection,
-    limit: Durability,
+    durability: Durability,
     mut jobs: mpsc::UnboundedReceiver<WriteJob>,
     readers: &Readers,
 ) {
@@ -123,7 +123,7 @@ fn write_in_groups(
     let mut now = None;
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
         let is_durable = group.iter().any(|job| job.survives == Durability::Full);
-        let wanted = if is_durable { limit } else { Durability::Normal };
+        let wanted = if is_durable { durability } else { Durability::Normal };
         if now != Some(wanted) {
             now = synchronise(&conn, wanted).then_some(wanted);
             if now.is_none() && is_durable {

@@ -258,7 +258,7 @@ const TAIL: &str = r#"(core instance $main (instantiate $main
         (export "read" (func $read))
         (export "write" (func $write))
         (export "now" (func $now))))))
-(type $effect' (enum "read-only" "idempotent" "at-limit-once"))
+(type $effect' (enum "read-only" "idempotent" "at-most-once"))
 (export $effect "effect" (type $effect'))
 (type $description' (record (field "name" string) (field "description" string)
     (field "parameters" string) (field "effect" $effect)))

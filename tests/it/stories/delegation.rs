@@ -142,7 +142,7 @@ story! {
         };
         let results = world.results().await;
         assert_eq!(
-            (results.len(), refused(&results, "Not delegated: at limit 16")), (3, 1),
+            (results.len(), refused(&results, "Not delegated: at most 16")), (3, 1),
             "{results:?}"
         );
         world.model_will(calls(vec![to("writer", "one"), to("writer", "two")]));
@@ -483,7 +483,7 @@ story! {
 }
 
 story! {
-    /// An answer has at limit 4,000 characters, and the full text is a file in the parent's
+    /// An answer has at most 4,000 characters, and the full text is a file in the parent's
     /// workspace; a file sent by a sub-agent reaches the people.
     /// Proves MC-37, T8, MC-55.
     async fn a_long_answer_is_spilled_and_files_reach_the_people(world: &mut World) {
