@@ -1,10 +1,13 @@
 //! Accepts the connections of a program to a proxy, and limits their number.
 
-use std::{convert::Infallible, io};
+use std::{convert::Infallible, io, time::Duration};
 use tokio::{
     net::{UnixListener, UnixStream},
     task::JoinSet,
+    time::timeout,
 };
+
+const NEXT_ATTEMPT: Duration = Duration::from_millis(100);
 
 /// Gives each connection to `pass`, at most `at_once` at the same time. Never returns; if it is
 /// dropped, all connections end.
@@ -20,9 +23,11 @@ where
     loop {
         tokio::select! {
             taken = listener.accept(), if passing.len() < at_once => {
-                if let Ok((from, _)) = taken {
+                match taken {
                     // A lost connection is treated like one that ended.
-                    passing.spawn(pass(from));
+                    Ok((from, _)) => drop(passing.spawn(pass(from))),
+                    // The process has no file descriptor left: others have to be closed first.
+                    Err(_) => drop(timeout(NEXT_ATTEMPT, std::future::pending::<()>()).await),
                 }
             }
             Some(_) = passing.join_next() => {}

@@ -1,12 +1,15 @@
 //! The init process (pid 1) of the sandbox. It starts the program, reaps orphans, and enforces
 //! limits that the kernel does not: root is exempt from the limit of processes, and no rlimit
-//! covers the memory of several processes together or the total size of written files. When it
-//! ends, the kernel kills all other processes.
+//! covers the memory of several processes together, that of the kernel, or the total size and
+//! number of written files. When it ends, the kernel kills all other processes.
 
 use anyhow::{Context as _, Result};
-use rustix::process::{WaitOptions, WaitStatus, wait};
+use rustix::{
+    fs::StatVfs,
+    process::{WaitOptions, WaitStatus, wait},
+};
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -26,9 +29,12 @@ const STARTED_IN: Duration = Duration::from_secs(10);
 const KILLED: i32 = 137;
 
 /// The space that stays free on a disk: the minimum of this size, this share of the disk, and half
-/// of the space that was free.
+/// of the space that was free. The same share of the number of files stays free, and of the memory
+/// of the machine, which sockets and file systems in memory use without belonging to a process.
 const FREE_BYTES: u64 = 1024 * MIB;
 const FREE_SHARE: u64 = 20;
+/// The maximum number of files in a file system in memory.
+const TEMPORARY_FILES: u64 = 100_000;
 
 /// Starts the program and waits for its end; returns its exit code as a shell would.
 pub fn over(
@@ -39,27 +45,28 @@ pub fn over(
     let (name, arguments) = program.split_first().context("there is no program to start")?;
     let child = Command::new(name).args(arguments).spawn();
     let child = child.with_context(|| format!("{name} cannot be started"))?;
-    let (mut look, started) = (FIRST_LOOK, Instant::now());
-    let disks: Vec<_> = limits.iter().flat_map(|limits| disks(limits, writable)).collect();
+    let usage = limits.map(|limits| Usage::of(limits, writable));
     let stays = limits.is_some_and(|limits| limits.cpu_seconds == u64::MAX);
+    let (mut interval, started) = (FIRST_LOOK, Instant::now());
+    let mut next_check = started;
     loop {
         let how = if limits.is_some() { WaitOptions::NOHANG } else { WaitOptions::empty() };
         match wait(how)? {
             Some((ended, status)) if ended.as_raw_nonzero().get() as u32 == child.id() => {
                 return Ok(code(status));
             }
+            // However many orphans end, the limits are checked in time.
+            Some(_) if Instant::now() < next_check => continue,
             Some(_) => {}
-            None => {
-                let excess = limits.and_then(|limits| excess(limits, &resident_pages()));
-                if let Some(excess) = excess.or_else(|| disks.iter().find_map(Disk::excess)) {
-                    complain(&format!("Killed: {excess}."));
-                    return Ok(KILLED);
-                }
-                thread::sleep(look);
-                let is_rare = stays && started.elapsed() > STARTED_IN;
-                look = (look * 2).min(if is_rare { RARE_LOOKS } else { LATER_LOOKS });
-            }
+            None => thread::sleep(next_check.saturating_duration_since(Instant::now())),
         }
+        if let Some(excess) = usage.as_ref().and_then(Usage::excess) {
+            complain(&format!("Killed: {excess}."));
+            return Ok(KILLED);
+        }
+        let is_rare = stays && started.elapsed() > STARTED_IN;
+        next_check = Instant::now() + interval;
+        interval = (interval * 2).min(if is_rare { RARE_LOOKS } else { LATER_LOOKS });
     }
 }
 
@@ -68,18 +75,76 @@ fn complain(words: &str) {
     eprintln!("{words}");
 }
 
+/// What the processes use, and how much they may.
+struct Usage {
+    limits: SandboxLimits,
+    disks: Vec<Disk>,
+    /// The memory of the machine that must stay available.
+    min_available_bytes: u64,
+}
+
+impl Usage {
+    fn of(limits: SandboxLimits, writable: &[PathBuf]) -> Self {
+        let memory = Memory::read();
+        let min_available_bytes = memory.map_or(0, Memory::must_stay);
+        Self { limits, disks: disks(&limits, writable), min_available_bytes }
+    }
+
+    fn excess(&self) -> Option<String> {
+        let processes = match resident_pages() {
+            Ok(pages) => excess(self.limits, &pages),
+            Err(problem) => Some(format!("its processes cannot be counted: {problem}")),
+        };
+        let over = processes.or_else(|| self.disks.iter().find_map(Disk::excess));
+        over.or_else(|| {
+            let available = Memory::read()?.available_bytes;
+            let least = self.min_available_bytes / MIB;
+            (available < self.min_available_bytes)
+                .then(|| format!("the machine has less than {least} MiB of memory left"))
+        })
+    }
+}
+
+/// The memory of the machine.
+#[derive(Clone, Copy)]
+struct Memory {
+    total_bytes: u64,
+    available_bytes: u64,
+}
+
+impl Memory {
+    fn read() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/meminfo").ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let bytes = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(kib * 1024)
+        };
+        Some(Self { total_bytes: bytes("MemTotal:")?, available_bytes: bytes("MemAvailable:")? })
+    }
+
+    fn must_stay(self) -> u64 {
+        FREE_BYTES.min(self.total_bytes / FREE_SHARE).min(self.available_bytes / 2)
+    }
+}
+
 /// The memory of all other processes, in pages.
-fn resident_pages() -> Vec<u64> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let others = entries.filter_map(|entry| {
-        let id: u32 = entry.file_name().to_str()?.parse().ok()?;
-        (id != 1).then_some(entry)
-    });
-    let resident = |entry: fs::DirEntry| {
-        let sizes = fs::read_to_string(entry.path().join("statm")).ok()?;
-        sizes.split(' ').nth(1)?.parse().ok()
-    };
-    others.map(|entry| resident(entry).unwrap_or(0)).collect()
+fn resident_pages() -> io::Result<Vec<u64>> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let entry = entry?;
+        let id = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        if id.is_none_or(|id| id == 1) {
+            continue;
+        }
+        // It may have ended by now.
+        let sizes = fs::read_to_string(entry.path().join("statm")).unwrap_or_default();
+        pages.push(sizes.split(' ').nth(1).and_then(|size| size.parse().ok()).unwrap_or(0));
+    }
+    Ok(pages)
 }
 
 fn excess(limits: SandboxLimits, processes: &[u64]) -> Option<String> {
@@ -91,37 +156,53 @@ fn excess(limits: SandboxLimits, processes: &[u64]) -> Option<String> {
         .then(|| format!("it took more than {} MiB of memory", limits.total_bytes / MIB))
 }
 
-/// A disk that can be written to, and the space on it that must stay free.
+/// A file system that can be written to.
 struct Disk {
     folder: PathBuf,
-    min_bytes: u64,
+    /// What must stay free of it.
+    min_free: FreeSpace,
 }
 
-/// The disks of these folders. File systems in memory are left out, because they have a size limit.
+/// What is free on a file system.
+#[derive(Debug, Clone, Copy)]
+struct FreeSpace {
+    bytes: u64,
+    files: u64,
+}
+
+/// The file systems of these folders. Those in memory have a limit of their size, but none of the
+/// number of their files.
 fn disks(limits: &SandboxLimits, writable: &[PathBuf]) -> Vec<Disk> {
-    let folders = writable.iter().filter(|folder| !TEMPORARY.map(Path::new).contains(&&***folder));
     let disk = |folder: &PathBuf| {
-        let (free, whole) = free_bytes(folder)?;
-        let floor = FREE_BYTES.min(whole / FREE_SHARE).min(free / 2);
-        let min_bytes = floor.max(free.saturating_sub(limits.disk_bytes));
-        Some(Disk { folder: folder.clone(), min_bytes })
+        let disk = rustix::fs::statvfs(folder).ok()?;
+        let (free, whole) = (free_space(&disk), disk.f_blocks * disk.f_frsize);
+        let min_free = if TEMPORARY.map(Path::new).contains(&&**folder) {
+            FreeSpace { bytes: 0, files: free.files.saturating_sub(TEMPORARY_FILES) }
+        } else {
+            let floor = FREE_BYTES.min(whole / FREE_SHARE).min(free.bytes / 2);
+            let bytes = floor.max(free.bytes.saturating_sub(limits.disk_bytes));
+            // Some file systems have no limit, and report zero.
+            FreeSpace { bytes, files: (disk.f_files / FREE_SHARE).min(free.files / 2) }
+        };
+        Some(Disk { folder: folder.clone(), min_free })
     };
-    folders.filter_map(disk).collect()
+    writable.iter().filter_map(disk).collect()
 }
 
 impl Disk {
     fn excess(&self) -> Option<String> {
-        let (free, _) = free_bytes(&self.folder)?;
-        let least = self.min_bytes / MIB;
-        (free < self.min_bytes)
-            .then(|| format!("it filled the disk, of which {least} MiB must stay free"))
+        let free = free_space(&rustix::fs::statvfs(&self.folder).ok()?);
+        if free.bytes < self.min_free.bytes {
+            let least = self.min_free.bytes / MIB;
+            return Some(format!("it filled the disk, of which {least} MiB must stay free"));
+        }
+        (free.files < self.min_free.files)
+            .then(|| format!("it created too many files in {}", self.folder.display()))
     }
 }
 
-/// The free and total size.
-fn free_bytes(folder: &Path) -> Option<(u64, u64)> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    Some((disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize))
+fn free_space(disk: &StatVfs) -> FreeSpace {
+    FreeSpace { bytes: disk.f_bavail * disk.f_frsize, files: disk.f_favail }
 }
 
 fn code(status: WaitStatus) -> i32 {
@@ -142,5 +223,16 @@ mod tests {
         let pages = 10 * MIB / rustix::param::page_size() as u64;
         assert_eq!(excess(limits, &[pages]), None);
         assert!(excess(limits, &[pages, 1]).unwrap().contains("10 MiB"));
+    }
+
+    #[test]
+    fn the_memory_of_the_machine_is_read() {
+        let memory = Memory::parse(
+            "MemTotal:       16000000 kB\nMemFree:  5 kB\nMemAvailable:    1000000 kB\n",
+        );
+        let memory = memory.unwrap();
+        assert_eq!(memory.available_bytes, 1_024_000_000);
+        assert_eq!(memory.must_stay(), 512_000_000);
+        assert!(Memory::read().unwrap().must_stay() > 0);
     }
 }

@@ -75,6 +75,7 @@ const CLOSED: &[c_long] = &[
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_shmget,
+    libc::SYS_semget,
     libc::SYS_msgget,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_iopl,
@@ -86,7 +87,8 @@ const CLOSED: &[c_long] = &[
     libc::SYS_uselib,
 ];
 
-/// For a process that only reads its input and writes its output.
+/// For a process that only reads its input and writes its output. It may be in the same process
+/// namespace as the gateway.
 const CLOSED_TO_READERS: &[c_long] = &[
     libc::SYS_socket,
     libc::SYS_socketpair,
@@ -94,8 +96,17 @@ const CLOSED_TO_READERS: &[c_long] = &[
     libc::SYS_execveat,
     libc::SYS_kill,
     libc::SYS_tkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_pidfd_open,
     libc::SYS_pidfd_send_signal,
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_set,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_mq_open,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_fork,
     #[cfg(target_arch = "x86_64")]
@@ -109,6 +120,16 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWUSER
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64;
+
+/// Requests of `fcntl` and `ioctl` that make the kernel send signals to any process of this user.
+const SIGNAL_OWNERS: [libc::c_int; 3] = [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX];
+const F_SETSIG: libc::c_int = 10;
+const F_SETOWN_EX: libc::c_int = 15;
+const FIOSETOWN: libc::Ioctl = 0x8901;
+const SIOCSPGRP: libc::Ioctl = 0x8902;
+
+/// The process id of the sandbox's init process, which enforces limits.
+const INIT: u64 = 1;
 
 /// The scope of the restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,10 +165,42 @@ fn rules(reach: FilterScope) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
     only(libc::SYS_clone, vec![when(0, same, thread)?]);
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
     only(libc::SYS_socket, all(families.map(|f| when(0, SeccompCmpOp::Eq, f as u64)))?);
-    // These requests would inject input into the terminal.
-    let spoken = [libc::TIOCSTI, libc::TIOCLINUX].map(|put| condition(1, SeccompCmpOp::Ne, put));
-    only(libc::SYS_ioctl, vec![SeccompRule::new(all(spoken)?)?]);
+    // The first two requests would inject input into the terminal.
+    let requests = [libc::TIOCSTI, libc::TIOCLINUX, FIOSETOWN, SIOCSPGRP];
+    let requests = if reach == FilterScope::Reader { &requests[..] } else { &requests[..2] };
+    only(libc::SYS_ioctl, vec![without(1, requests.iter().copied())?]);
+    // Limits of other processes can be read, but not changed.
+    let own = when(0, SeccompCmpOp::Eq, 0)?;
+    let reads = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
+    only(libc::SYS_prlimit64, vec![own, SeccompRule::new(vec![reads])?]);
+    match reach {
+        FilterScope::Reader => {
+            // Aborting sends a signal to the own process.
+            only(libc::SYS_tgkill, vec![when(0, SeccompCmpOp::Eq, std::process::id().into())?]);
+            let owners = SIGNAL_OWNERS.into_iter().map(|request| request as u64);
+            only(libc::SYS_fcntl, vec![without(1, owners)?]);
+        }
+        FilterScope::Program => {
+            for call in [
+                libc::SYS_sched_setaffinity,
+                libc::SYS_sched_setattr,
+                libc::SYS_sched_setparam,
+                libc::SYS_sched_setscheduler,
+            ] {
+                only(call, vec![without(0, [INIT])?]);
+            }
+            let one = condition(0, SeccompCmpOp::Eq, libc::PRIO_PROCESS.into())?;
+            let other = condition(1, SeccompCmpOp::Ne, INIT)?;
+            only(libc::SYS_setpriority, vec![SeccompRule::new(vec![one, other])?]);
+        }
+    }
     Ok(open)
+}
+
+/// A rule that is met if the argument has none of these values.
+fn without(argument: u8, values: impl IntoIterator<Item = u64>) -> Result<SeccompRule> {
+    let others = values.into_iter().map(|value| condition(argument, SeccompCmpOp::Ne, value));
+    Ok(SeccompRule::new(all(others)?)?)
 }
 
 fn all<T>(parts: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
@@ -173,7 +226,17 @@ mod tests {
         for reach in [FilterScope::Program, FilterScope::Reader] {
             let rules = rules(reach).unwrap();
             assert!(CLOSED.iter().all(|call| !rules.contains_key(call)));
-            assert_eq!(rules.contains_key(&libc::SYS_execve), reach == FilterScope::Program);
+            for call in [libc::SYS_execve, libc::SYS_kill, libc::SYS_rt_sigqueueinfo] {
+                assert_eq!(rules.contains_key(&call), reach == FilterScope::Program);
+            }
+            let is_conditional = |call| !rules[&call].is_empty();
+            assert!(
+                [libc::SYS_prlimit64, libc::SYS_ioctl, libc::SYS_clone].map(is_conditional)
+                    == [true; 3]
+            );
+            for call in [libc::SYS_tgkill, libc::SYS_fcntl] {
+                assert_eq!(is_conditional(call), reach == FilterScope::Reader);
+            }
             let filter = SeccompFilter::new(
                 rules,
                 SeccompAction::Errno(38),

@@ -324,6 +324,13 @@ async fn calls_into_the_kernel_are_closed() {
         ("init_module", "175, 0, 0, b\"\""),
         ("memfd_create", "319, b\"x\", 0"),
         ("shmget", "29, 0, 1000000, 0o1600"),
+        ("semget", "64, 0, 1, 0o1600"),
+        ("prlimit of init", "302, 1, 7, (ctypes.c_ulong * 2)(3, 3), 0"),
+        ("sched_setaffinity of init", "203, 1, 8, (ctypes.c_ulong * 1)(1)"),
+        ("sched_setscheduler of init", "144, 1, 5, (ctypes.c_int * 1)(0)"),
+        ("setpriority of init", "141, 0, 1, 19"),
+        ("setpriority of the group of init", "141, 1, 1, 19"),
+        ("setpriority of the user", "141, 2, 0, 19"),
         ("personality", "135, 0xffffffff"),
         ("syslog", "103, 3, 0, 0"),
         ("clock_settime", "227, 0, 0"),
@@ -336,6 +343,9 @@ async fn calls_into_the_kernel_are_closed() {
         );
         fixture.holds(name, &python(&code)).await;
     }
+    let own =
+        "ulimit -n 100 && nice -n 5 taskset 1 prlimit --pid 1 --nofile >/dev/null || echo ESCAPED";
+    fixture.holds("the program's own limits can be changed, and others read", own).await;
     let terminal = "import fcntl\nfcntl.ioctl(0, 0x5412, b\"x\")\nprint(\"ESCAPED\")";
     fixture.holds("words in the terminal's mouth", &python(terminal)).await;
 }
@@ -356,6 +366,14 @@ async fn bombs_end_and_nothing_else_does() {
         (
             "many that grow",
             "for _ in range(8):\n  if os.fork() == 0:\n    b = bytearray(600 << 20)\n    import time; time.sleep(20)\nos.wait()",
+        ),
+        (
+            "growing behind a flood of orphans",
+            "for _ in range(4):\n  if os.fork() == 0:\n    b = bytearray(600 << 20)\n    import time; time.sleep(40)\nfor _ in range(4): os.fork()\nwhile True:\n  if os.fork() == 0:\n    os.fork()\n    os._exit(0)\n  os.wait()",
+        ),
+        (
+            "files without end",
+            "for n in range(1000000): os.close(os.open(f\"/tmp/{n}\", os.O_CREAT))",
         ),
     ] {
         let ended = fixture.runs_for(&format!("exec {}", python(code)), WAIT).await;
