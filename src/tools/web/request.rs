@@ -274,7 +274,7 @@ impl Verb {
 /// Whether the query or the body has a field that replaces the method. The agent chooses the content
 /// type, so a body is read as JSON and as a form. One that is no JSON object is searched as text.
 fn overrides_method(arguments: &Value) -> bool {
-    let query = arguments["url"].as_str().and_then(|url| Url::parse(url).ok());
+    let query = arguments["url"].as_str().and_then(|url| address(url).ok());
     let query = query.as_ref().and_then(Url::query).unwrap_or_default();
     let sent = match &arguments["body"] {
         Value::Null => String::new(),
@@ -432,6 +432,9 @@ mod tests {
             (post(&format!("{plain}?method=DELETE"), Value::Null), false),
             (json!({ "url": plain, "method": "DELETE" }), true),
             (post(&format!("{plain}?a=1&_method=DELETE"), Value::Null), true),
+            // What is sent has a scheme, whether or not the arguments have one.
+            (post(" api.example.org/x?_method=DELETE", Value::Null), true),
+            (post("api.example.org:8443/x?_method=DELETE", Value::Null), true),
             (post(&format!("{plain}?%5fMETHOD=put"), Value::Null), true),
             (post(&format!("{plain}?X-HTTP-Method-Override=DELETE"), Value::Null), true),
             (post(plain, json!({ "_method": "delete" })), true),
