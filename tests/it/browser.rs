@@ -171,6 +171,39 @@ async fn a_page_is_read_and_used() {
     assert!(fs::read(path).unwrap().starts_with(b"\xff\xd8"));
 }
 
+/// A page that moves the focus while a key goes down does not get the key elsewhere.
+/// Proves MC-36.
+#[tokio::test]
+async fn a_key_reaches_only_the_element_that_was_approved() {
+    let browser = BrowserFixture::new().await;
+    browser.page(
+        "/trap",
+        "<title>Trap</title><label>Search <input id=field onkeydown=\"pay.focus()\"></label>
+        <label>Plain <input onkeypress=\"out.textContent = 'pressed ' + event.key\"></label>
+        <button id=pay onclick=\"out.textContent = 'paid'\">Pay</button><p id=out></p>",
+    );
+    let page = browser.goes("/trap").await;
+    let (field, plain) = (reference(&page, "\"Search\""), reference(&page, "\"Plain\""));
+    let error = browser.fails(json!({ "action": "press", "ref": field, "key": "Enter" })).await;
+    assert!(error.contains("moved the focus"), "{error}");
+    let page = browser.does(json!({ "action": "snapshot" })).await;
+    assert!(!page.contains("paid"), "{page}");
+    let page = browser.does(json!({ "action": "press", "ref": plain, "key": "x" })).await;
+    assert!(page.contains("pressed x") && page.contains("value=\"x\""), "{page}");
+}
+
+/// Frames do not multiply the memory of a snapshot.
+/// Proves MC-36.
+#[tokio::test]
+async fn the_trees_of_all_frames_together_are_limited() {
+    let browser = BrowserFixture::new().await;
+    let long = "long ".repeat(900_000);
+    browser.page("/frame", &format!("<p style=\"white-space: nowrap\">{long}"));
+    browser.page("/frames", &"<iframe src=/frame></iframe>".repeat(3));
+    let page = browser.goes("/frames").await;
+    assert_eq!(page.matches("The page is too large for a snapshot").count(), 2, "{page}");
+}
+
 /// Dialogs are closed and reported, whenever they open.
 /// Proves MC-36.
 #[tokio::test]

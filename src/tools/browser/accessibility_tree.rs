@@ -53,13 +53,11 @@ pub(super) struct FrameTree {
 }
 
 impl FrameTree {
-    pub fn of(document: FrameDocument, tree: &Value) -> Self {
-        let nodes: BTreeMap<_, _> = tree["nodes"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|node| (text(&node["nodeId"]), node.clone()))
-            .collect();
+    pub fn of(document: FrameDocument, mut tree: Value) -> Self {
+        let nodes = tree.get_mut("nodes").and_then(Value::as_array_mut);
+        let nodes = nodes.map(std::mem::take).unwrap_or_default();
+        let nodes: BTreeMap<_, _> =
+            nodes.into_iter().map(|node| (text(&node["nodeId"]), node)).collect();
         let root = nodes.iter().find(|(_, node)| node["parentId"].is_null());
         let root = root.map(|(id, _)| id.clone());
         Self { document, nodes, root }

@@ -180,15 +180,27 @@ impl OpenBrowser {
             "key": key.name, "code": key.code, "windowsVirtualKeyCode": key.number,
             "modifiers": key.modifiers, "type": "rawKeyDown",
         });
-        if let Some(text) = key.text {
-            event["type"] = "keyDown".into();
-            event["text"] = text.into();
-        } else if key.modifiers == CONTROL && key.name.eq_ignore_ascii_case("a") {
+        if key.text.is_none() && key.modifiers == CONTROL && key.name.eq_ignore_ascii_case("a") {
             event["commands"] = json!(["selectAll"]);
         }
         self.call("Input.dispatchKeyEvent", event.clone()).await?;
+        let mut entered = Ok(());
+        if let Some(text) = key.text {
+            // A page that moves the focus while the key goes down gets no text elsewhere.
+            entered = self.check_focus(element).await;
+            if entered.is_ok() {
+                event["type"] = "char".into();
+                event["text"] = text.into();
+                self.call("Input.dispatchKeyEvent", event.clone()).await?;
+            }
+        }
         event["type"] = "keyUp".into();
-        self.call("Input.dispatchKeyEvent", event).await.map(drop)
+        let released = self.call("Input.dispatchKeyEvent", event).await.map(drop);
+        // A page that has navigated has another element there.
+        if !self.state.read(super::state::BrowserState::is_loading) {
+            entered?;
+        }
+        released
     }
 
     /// Scrolls the page, down or up.

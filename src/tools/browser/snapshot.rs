@@ -18,8 +18,10 @@ use crate::tools::{
     contract::one_line::{cut, one_line},
 };
 
-/// The maximum number of frames whose contents are shown.
+/// The maximum number of frames whose contents are shown, and the maximum size of the accessibility
+/// trees of all but the main one.
 const MAX_FRAMES: usize = 20;
+const MAX_FRAMES_BYTES: usize = 16 * 1024 * 1024;
 
 /// A document in a frame of the page.
 #[derive(Debug, Clone)]
@@ -129,7 +131,7 @@ impl OpenBrowser {
     pub async fn view(&mut self) -> Result<PageView, ToolError> {
         let documents = self.documents().await?;
         let Some(main) = documents.first().cloned() else { return Err(gone()) };
-        let mut trees = Trees::default();
+        let (mut trees, mut left_bytes) = (Trees::default(), MAX_FRAMES_BYTES);
         for document in documents {
             let tree = self
                 .call("Accessibility.getFullAXTree", json!({ "frameId": document.frame }))
@@ -140,6 +142,17 @@ impl OpenBrowser {
                 Err(error) if document.frame == main.frame => return Err(error),
                 tree => tree.unwrap_or_default(),
             };
+            let tree = if document.frame == main.frame {
+                tree
+            } else {
+                let bytes = serde_json::to_vec(&tree).map_or(0, |tree| tree.len());
+                if bytes > left_bytes {
+                    too_large_tree()
+                } else {
+                    left_bytes -= bytes;
+                    tree
+                }
+            };
             if document.frame != main.frame {
                 let owner = json!({ "frameId": document.frame });
                 let owner = self.call("DOM.getFrameOwner", owner).await.unwrap_or_default();
@@ -147,7 +160,7 @@ impl OpenBrowser {
                     trees.owners.insert(owner, document.frame.clone());
                 }
             }
-            trees.frames.insert(document.frame.clone(), FrameTree::of(document, &tree));
+            trees.frames.insert(document.frame.clone(), FrameTree::of(document, tree));
         }
         let title = trees.frames.get(&main.frame).map(FrameTree::title).unwrap_or_default();
         let text = trees.written(&main.frame, &mut self.references);
