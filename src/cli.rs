@@ -305,7 +305,7 @@ pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()
         Command::Token(args) => say(&token::run(&config, &store().await?, args).await?),
         Command::People(args) => say(&people::run(&store().await?, args).await?),
         Command::Wiki { what } => say(&wiki::run(&store().await?, what).await?),
-        Command::Extract(args) => say(&extract::run(&args).await?),
+        Command::Extract(args) => say(&extract::run(&config, &variables, &args).await?),
         Command::Init | Command::Logs(_) | Command::Completions { .. } | Command::Man { .. } => {
             unreachable!("these commands need no configuration")
         }

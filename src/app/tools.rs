@@ -295,7 +295,8 @@ pub(super) fn all(
 ) -> Result<impl Iterator<Item = Arc<dyn Tool>>> {
     let network = config.shell.enabled.then(|| network(config)).transpose()?;
     let browser = config.browser.build(config, sandbox)?.map(browser::tools).unwrap_or_default();
-    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), network);
+    let passwords = config.extraction.passwords(variables)?;
+    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), passwords, network);
     Ok(toolbox::builtin()
         .into_iter()
         .chain(confined)

@@ -214,7 +214,8 @@ Examples:
 
 pub(super) const EXTRACT: &str = "\
 Examples:
-  countersign extract report.pdf > report.md";
+  countersign extract report.pdf > report.md
+  countersign extract --password-env REPORT_PASSWORD report.xlsx";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -72,6 +72,7 @@ fn sections(config: &Config) -> Checks {
         config.schedules.build().map(drop),
         config.jobs.build(Vec::new()).map(drop),
         config.extensions.check(),
+        config.extraction.check(),
         config.wiki.check(),
         config.browser.check(),
         config.media.check(),

@@ -14,7 +14,7 @@
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`browser`], [`builder`], [`guard`], [`datasources`], [`extensions`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
+//! - [`browser`], [`builder`], [`guard`], [`datasources`], [`extensions`], [`extraction`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -34,6 +34,7 @@ pub mod edit;
 pub mod environment;
 pub mod example;
 pub mod extensions;
+pub mod extraction;
 pub mod generation;
 mod guard;
 pub mod http;
@@ -121,6 +122,7 @@ pub struct Config {
     pub schedules: schedules::SchedulesSection,
     pub jobs: jobs::JobsSection,
     pub extensions: extensions::ExtensionsSection,
+    pub extraction: extraction::ExtractionSection,
     pub browser: browser::BrowserSection,
     pub wiki: wiki::WikiSection,
     /// Boxed, because it is large and usually empty.
@@ -231,6 +233,7 @@ impl Default for Config {
             schedules: schedules::SchedulesSection::default(),
             jobs: jobs::JobsSection::default(),
             extensions: extensions::ExtensionsSection::default(),
+            extraction: extraction::ExtractionSection::default(),
             browser: browser::BrowserSection::default(),
             wiki: wiki::WikiSection::default(),
             media: Box::default(),
@@ -310,6 +313,7 @@ impl Config {
             .chain(self.http.secrets())
             .chain(self.media.secrets())
             .chain(self.extensions.secrets())
+            .chain(&self.extraction.passwords)
             .chain(self.datasources.iter().map(|entry| &entry.url))
             .chain(self.webhook_secrets())
             .chain(&self.store.encryption_key)

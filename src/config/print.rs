@@ -4,8 +4,8 @@ use anyhow::Result;
 use std::fmt::Write as _;
 
 use super::{
-    Config, admin, browser, builder, completions, datasources, extensions, generation, guard, http,
-    jobs,
+    Config, admin, browser, builder, completions, datasources, extensions, extraction, generation,
+    guard, http, jobs,
     key::{ConfigKey, key},
     media, oidc, retention, store, wasm, wiki,
 };
@@ -21,6 +21,7 @@ pub fn keys() -> impl Iterator<Item = &'static ConfigKey> {
         KEYS,
         jobs::KEYS,
         extensions::KEYS,
+        extraction::KEYS,
         wiki::KEYS,
         media::KEYS,
         generation::KEYS,

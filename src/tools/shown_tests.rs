@@ -174,7 +174,12 @@ pub(super) fn all(place: &ToolFixture, store: &Store) -> Toolbox {
     ];
     let tools = builtin()
         .into_iter()
-        .chain(sandboxed(&sandbox, Branding::default(), Some(shell::CommandNetwork::default())))
+        .chain(sandboxed(
+            &sandbox,
+            Branding::default(),
+            Vec::new(),
+            Some(shell::CommandNetwork::default()),
+        ))
         .chain(memory::tools(store, chrono_tz::UTC, None))
         .chain(schedule::tools(store, terms))
         .chain(jobs::tools(store, job_terms()))

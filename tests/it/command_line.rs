@@ -241,7 +241,7 @@ async fn scripts_read_json() {
 /// The text that agents would read, in the same confined process.
 #[tokio::test]
 async fn the_text_of_a_document_is_printed() {
-    let site = Site::new(On::Sqlite).await;
+    let mut site = Site::new(On::Sqlite).await;
     fs::write(site.path("a.md"), "# Rivers\n\nThe Rhine is long.\n").unwrap();
     let (good, said) = site.run(&["render", "a.md", "--to", "docx"]).await;
     assert!(good, "{said}");
@@ -259,6 +259,19 @@ async fn the_text_of_a_document_is_printed() {
     let (good, said) = site.run(&["extract", "nothing.pdf"]).await;
     assert!(!good, "{said}");
     assert_snapshot!(said, @"Error: reading nothing.pdf: No such file or directory (os error 2)");
+    let protect = ["--encrypt", "swordfish 7", "owner", "256", "--", "a.pdf", "protected.pdf"];
+    let (good, said) = site.run(&["render", "a.md", "--to", "pdf"]).await;
+    assert!(good, "{said}");
+    let qpdf = std::process::Command::new("qpdf").args(protect).current_dir(site.path("")).output();
+    assert!(qpdf.as_ref().is_ok_and(|qpdf| qpdf.status.success()), "{qpdf:?}");
+    let extract = ["extract", "protected.pdf", "--password-env", "REPORT_PASSWORD"];
+    let (good, said) = site.run(&extract).await;
+    assert!(!good, "{said}");
+    assert_snapshot!(said, @"Error: the environment variable REPORT_PASSWORD is not set");
+    site.variable("REPORT_PASSWORD", "swordfish 7");
+    let (good, said) = site.run(&extract).await;
+    assert!(good, "{said}");
+    assert!(said.contains("The Rhine is long."), "{said}");
     site.end().await;
 }
 

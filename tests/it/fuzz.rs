@@ -5,7 +5,7 @@ use countersign::tools::{
     ToolError,
     documents::{
         Branding,
-        confined_jobs::ConfinedJob,
+        confined_jobs::{ConfinedJob, reader_input},
         pool::RenderPool,
         protocol::{RenderOptions, RenderRequest},
     },
@@ -64,7 +64,8 @@ impl Dice {
     }
 }
 
-fn rounds(short: usize, full: usize) -> usize {
+/// The number of rounds, in the short and the full variant.
+pub fn rounds(short: usize, full: usize) -> usize {
     if std::env::var_os("COUNTERSIGN_TEST_FULL").is_some() { full } else { short }
 }
 
@@ -96,7 +97,7 @@ async fn damaged_files_are_read_or_refused() {
             let bytes = dice.damage(&whole);
             let limits = SandboxLimits { cpu_seconds: CPU_SECONDS, ..SandboxLimits::DOCUMENT };
             let command = ConfinedJob::Read(name.into()).command(&sandbox, limits).unwrap();
-            let ended = run::to_its_end(command, bytes, WAIT).await.unwrap();
+            let ended = run::to_its_end(command, reader_input(&[], &bytes), WAIT).await.unwrap();
             let answer: Result<Result<Reading, String>, _> =
                 serde_json::from_slice(&ended.stdout.head);
             assert!(answer.is_ok(), "{name}, round {round}: {ended:?}");
@@ -117,7 +118,7 @@ async fn damaged_texts_are_drawn_or_refused() {
         (SHEETS, Format::Xlsx, 400),
         (FEATURES, Format::Pdf, 60),
     ] {
-        for round in 0..rounds(6, full) {
+        for round in 0..rounds(3, full) {
             let text = dice.damage(source.as_bytes());
             let text = String::from_utf8_lossy(&text);
             let part = json!({ "text": text, "folder": ".", "pictures": {}, "warnings": [] });

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// The signature of Microsoft's formats before 2007.
-const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+pub(super) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
 /// Detects the type of a file from its content, then from its extension. Fails if there is no
 /// reader for the type.
@@ -21,7 +21,7 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
         return package(bytes);
     }
     if bytes.starts_with(COMPOUND) {
-        return compound(&ending, bytes);
+        return compound(&ending);
     }
     if start.starts_with(rtf::START) {
         return Ok(Kind::Rtf);
@@ -70,14 +70,7 @@ fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
     }
 }
 
-fn compound(ending: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
-    // The name of the stream that holds an encrypted document, in UTF-16.
-    let name: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    if bytes.windows(name.len()).any(|window| window == name) {
-        return Err(ReadError::Unknown(
-            "This Office file is protected by a password: save it without one.".into(),
-        ));
-    }
+fn compound(ending: &str) -> Result<Kind, ReadError> {
     match ending {
         "xls" | "xlt" | "xla" => Ok(Kind::Xls),
         _ => Err(ReadError::Unknown(

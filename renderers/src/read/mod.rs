@@ -8,6 +8,7 @@
 //! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments
 //! - `words`: paragraphs, formatting, lists and tables as Markdown
 //! - [`view`]: pictures for vision models
+//! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_styles`, `pptx`, `odf`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
 //!   `tags`, `bidi`, `transform` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: one file per format
 //!
@@ -40,6 +41,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod transform;
+mod unlock;
 pub mod view;
 mod words;
 mod workbook;
@@ -50,19 +52,30 @@ pub use reading::{Kind, ReadError, Reading};
 /// Converts a document to Markdown. `name` is the file name, used if the content is ambiguous. A
 /// panic in a parser is reported as a damaged file.
 pub fn to_markdown(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
-    std::panic::catch_unwind(|| read(name, bytes)).unwrap_or_else(|_| {
+    to_markdown_with(name, bytes, &[])
+}
+
+/// Like [`to_markdown`]. If the document is protected, the passwords are tried in their order.
+pub fn to_markdown_with(
+    name: &str,
+    bytes: &[u8],
+    passwords: &[String],
+) -> Result<Reading, ReadError> {
+    std::panic::catch_unwind(|| read(name, bytes, passwords)).unwrap_or_else(|_| {
         Err(ReadError::Damaged("The document is damaged and could not be parsed.".into()))
     })
 }
 
-fn read(name: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
+fn read(name: &str, bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
     limits::input(bytes)?;
+    let opened = unlock::office(bytes, passwords)?;
+    let bytes = opened.as_deref().unwrap_or(bytes);
     if bytes.is_empty() && kind::is_binary(name) {
         return Err(ReadError::Damaged("The file is empty: it has 0 bytes.".into()));
     }
     let kind = kind::of(name, bytes)?;
     let reading = match kind {
-        Kind::Pdf => pdf::read(bytes),
+        Kind::Pdf => pdf::read(bytes, passwords),
         Kind::Docx => docx::read(bytes),
         Kind::Pptx => pptx::read(bytes),
         Kind::Xlsx | Kind::Xlsb | Kind::Xls => sheets::read(kind, bytes),

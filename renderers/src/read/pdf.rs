@@ -2,7 +2,7 @@
 //! reconstructed from them.
 
 use lopdf::{
-    Dictionary, Document, LoadOptions, Object, ObjectId,
+    Dictionary, Document, Object, ObjectId,
     content::{Content, Operation},
 };
 use std::{collections::HashMap, rc::Rc};
@@ -15,11 +15,10 @@ use super::{
     reading::{Kind, ReadError, Reading},
     tags::{BlockKind, TagMark, Tags},
     transform::{Matrix, SAME, matrix, number, within},
+    unlock,
     words::Words,
 };
 
-/// The maximum unpacked size of each stream that is read when the document is opened.
-const LOADED_BYTES: usize = 32 << 20;
 /// The maximum nesting of form XObjects.
 const FORMS: usize = 8;
 /// The maximum number of form XObjects drawn on a page.
@@ -27,14 +26,8 @@ const DRAWINGS: usize = 1_000;
 /// The maximum number of glyph runs on a page.
 const RUNS: usize = 200_000;
 
-pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
-    let options =
-        LoadOptions { max_decompressed_size: Some(LOADED_BYTES), ..LoadOptions::default() };
-    let document = Document::load_mem_with_options(bytes, options)
-        .map_err(|error| ReadError::Damaged(format!("The PDF is damaged: {error}.")))?;
-    if document.is_encrypted() {
-        return Err(ReadError::Unknown("The PDF is protected by a password.".into()));
-    }
+pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
+    let document = unlock::pdf(bytes, passwords)?;
     let pages = document.get_pages();
     limits::within(pages.len() as u64, limits::PAGES as u64, "pages")?;
     if pages.is_empty() {

@@ -32,7 +32,7 @@ impl OpenBrowser {
             }
             left_bytes -= html.len();
             let page = with_shadow_roots(&html).into_bytes();
-            let reading = confined_reader::document(sandbox, "page.html", page).await?;
+            let reading = confined_reader::document(sandbox, "page.html", &page, &[]).await?;
             if place > 0 && !reading.markdown.trim().is_empty() {
                 let _ = write!(markdown, "\n\n[Frame: {}]\n\n", document.address);
             }

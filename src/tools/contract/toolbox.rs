@@ -2,6 +2,7 @@
 
 use futures::FutureExt as _;
 use sandbox::Sandbox;
+use secrecy::SecretString;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
@@ -73,15 +74,17 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// The tools that start programs, if the sandbox supports them.
+/// The tools that start programs, if the sandbox supports them. The passwords are those of protected
+/// documents.
 pub fn sandboxed(
     sandbox: &Arc<Sandbox>,
     branding: documents::Branding,
+    passwords: Vec<SecretString>,
     with_shell: Option<shell::CommandNetwork>,
 ) -> Vec<Arc<dyn Tool>> {
     let office = documents::office::Office::installed(sandbox);
     let mut tools = documents::tools(branding, sandbox, office);
-    tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone() }));
+    tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone(), passwords }));
     if let Some(shell::CommandNetwork(egress)) = with_shell {
         tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
     }
@@ -495,6 +498,7 @@ mod tests {
         let sandboxed = sandboxed(
             &sandbox,
             documents::Branding::default(),
+            Vec::new(),
             Some(shell::CommandNetwork::default()),
         );
         for tool in builtin().into_iter().chain(sandboxed) {

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use renderers::read::{Kind, Reading, limits};
 use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use schemars::JsonSchema;
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -53,6 +54,8 @@ done
 /// `extract_document`
 pub struct ExtractDocument {
     pub sandbox: Arc<Sandbox>,
+    /// The passwords that are tried for protected documents.
+    pub passwords: Vec<SecretString>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -123,7 +126,8 @@ impl ExtractDocument {
         let mut reading = if let Some(reading) = before {
             reading
         } else {
-            let reading = confined_reader::document(&self.sandbox, &name, bytes.clone()).await?;
+            let reading =
+                confined_reader::document(&self.sandbox, &name, &bytes, &self.passwords).await?;
             keep(&kept, &reading, context).await;
             reading
         };

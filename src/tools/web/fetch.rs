@@ -70,7 +70,8 @@ impl Tool for WebFetch {
         match media_type.as_str() {
             "text/html" | "application/xhtml+xml" => {
                 let page = charset::decode_page(bounded(&answer)?, answer.charset()).into_bytes();
-                let reading = confined_reader::document(&self.sandbox, "page.html", page).await?;
+                let reading =
+                    confined_reader::document(&self.sandbox, "page.html", &page, &[]).await?;
                 Ok(Output::text(found + &reading.markdown))
             }
             text if is_text(text) => {

@@ -2,19 +2,29 @@
 
 use renderers::read::{Reading, html::Element};
 use sandbox::{Sandbox, SandboxLimits, run};
+use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::process::Command;
 
-use crate::tools::{ToolError, documents::confined_jobs::ConfinedJob};
+use crate::tools::{
+    ToolError,
+    documents::confined_jobs::{ConfinedJob, reader_input},
+};
 
 /// The timeout for reading one document.
 const READ_FOR: Duration = Duration::from_secs(10);
 
-/// Reads a document. If the contents do not determine the format, the name does.
-pub async fn document(sandbox: &Sandbox, name: &str, bytes: Vec<u8>) -> Result<Reading, ToolError> {
+/// Reads a document. If the contents do not determine the format, the name does. If it is protected,
+/// the passwords are tried.
+pub async fn document(
+    sandbox: &Sandbox,
+    name: &str,
+    bytes: &[u8],
+    passwords: &[SecretString],
+) -> Result<Reading, ToolError> {
     let reader = ConfinedJob::Read(name.to_owned()).command(sandbox, SandboxLimits::DOCUMENT)?;
-    read(name, reader, bytes).await
+    read(name, reader, reader_input(passwords, bytes)).await
 }
 
 /// The elements of a page with one of these ids or classes.
