@@ -34,6 +34,9 @@ pub struct Document {
     /// Footnotes, in the order of their first reference; [`Inline::Footnote`] is an index into
     /// them.
     pub notes: Vec<Vec<Block>>,
+    /// The notes that are comments of reviewers, by their index. Formats without comments show them
+    /// as footnotes.
+    pub comments: BTreeSet<usize>,
     /// Picture data by the URL used in the text. Only these pictures can be drawn.
     pub assets: BTreeMap<String, Vec<u8>>,
     /// The width of pictures by their URL, for those whose source sets it.
@@ -347,6 +350,7 @@ impl Document {
         };
         change_blocks(&mut other.blocks, &mut change);
         other.notes.iter_mut().for_each(|note| change_blocks(note, &mut change));
+        self.comments.extend(other.comments.iter().map(|note| note + notes));
         self.blocks.append(&mut other.blocks);
         self.notes.append(&mut other.notes);
         self.warnings.append(&mut other.warnings);

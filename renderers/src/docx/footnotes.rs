@@ -5,7 +5,7 @@ use super::draw::{Draw, Place};
 use super::inlines::{RunFormat, run};
 use super::namespaces::NAMESPACES;
 use super::paper::text_width;
-use crate::document::Block;
+use crate::document::{Block, Document};
 use crate::package::measure::begins_rtl;
 use crate::package::text::plain;
 use crate::package::xml::Xml;
@@ -16,7 +16,8 @@ impl Draw<'_> {
     /// Writes a footnote reference. Word allows one reference per footnote, so later ones are
     /// cross-references to the first.
     pub fn mention(&mut self, xml: &mut Xml, note: usize, format: RunFormat) {
-        let shown = (note + 1).to_string();
+        let id = (note + 1).to_string();
+        let shown = (note + 1 - self.document.comments.range(..note).count()).to_string();
         let Some(mentioned) = self.mentioned.get(note).copied() else {
             self.warnings.say(format!("Footnote {shown} has no text."));
             return;
@@ -25,7 +26,10 @@ impl Draw<'_> {
             self.warnings.say("A footnote inside a footnote is shown as its number.");
             return run(xml, &format!("[{shown}]"), format);
         }
-        let name = format!("_RefNote{shown}");
+        if self.document.comments.contains(&note) {
+            return self.comment_mark(xml, note);
+        }
+        let name = format!("_RefNote{id}");
         if mentioned {
             let instruction = format!(" NOTEREF {name} \\f \\h ");
             xml.open("w:fldSimple", &[("w:instr", &instruction)]);
@@ -36,13 +40,13 @@ impl Draw<'_> {
             return xml.close();
         }
         self.mentioned[note] = true;
-        let id = self.next_id().to_string();
-        xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", &name)]);
+        let bookmark = self.next_id().to_string();
+        xml.empty("w:bookmarkStart", &[("w:id", &bookmark), ("w:name", &name)]);
         xml.open("w:r", &[]);
         xml.raw("<w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr>");
-        xml.empty("w:footnoteReference", &[("w:id", &shown)]);
+        xml.empty("w:footnoteReference", &[("w:id", &id)]);
         xml.close();
-        xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
+        xml.empty("w:bookmarkEnd", &[("w:id", &bookmark)]);
     }
 
     /// Writes `word/footnotes.xml`, with the two separators that Word requires.
@@ -61,10 +65,11 @@ impl Draw<'_> {
             xml.raw("</w:r></w:p>");
             xml.close();
         }
-        let notes = &self.document.notes;
-        for (at, blocks) in
-            notes.iter().enumerate().filter(|(at, _)| self.mentioned[*at]).collect::<Vec<_>>()
-        {
+        let Document { notes, comments, .. } = self.document;
+        for (at, blocks) in notes.iter().enumerate() {
+            if !self.mentioned[at] || comments.contains(&at) {
+                continue;
+            }
             xml.open("w:footnote", &[("w:id", &(at + 1).to_string())]);
             self.note(&mut xml, blocks);
             xml.close();

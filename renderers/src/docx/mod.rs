@@ -6,7 +6,7 @@
 //!
 //! - `draw`: the state of a rendering; `length`: the estimated number of pages
 //! - [`blocks`]: paragraphs; `code`, `columns`, `lists`, `pictures`, `quotes`, `tables`: larger blocks
-//! - `inlines`: runs; `math`: formulas; `anchors`: headings by their anchors; `footnotes`
+//! - `inlines`: runs; `math`: formulas; `anchors`: headings by their anchors; `footnotes`, `comments`
 //! - `contents`: title, cover and table of contents; `sections`, `paper`: the pages
 //! - `styles`, `numbering`, `parts`: the parts of every file; `namespaces`
 
@@ -14,6 +14,7 @@ mod anchors;
 mod blocks;
 mod code;
 mod columns;
+mod comments;
 mod contents;
 mod draw;
 mod footnotes;
@@ -115,6 +116,7 @@ impl Draw<'_> {
     /// Assembles all parts.
     fn pack(mut self, body: Xml) -> (Package, Warnings) {
         self.footnotes();
+        self.comments();
         self.constant_parts();
         let kind =
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";

@@ -217,6 +217,29 @@ fn a_footnote_is_written_once_and_later_marks_refer_to_it() {
 }
 
 #[test]
+fn comments_of_reviewers_are_comments() {
+    let source = "---\nauthor: Ben\n---\nA[^1] b[^comment-0] c[^x] d[^comment-plan] e[^x].\n\n\
+        [^1]: One.\n[^comment-0]: Ann Lee: Is **this** right?\n[^comment-plan]: Later\n[^x]: Two.";
+    let parts = parts(source);
+    let comments = parts.all("word/comments.xml", "w:comment");
+    let about = |name: &str| comments.iter().map(|c| c.attribute(name)).collect::<Vec<_>>();
+    assert_eq!((about("w:author"), about("w:initials")), (vec!["Ann Lee", "Ben"], vec!["AL", "B"]));
+    assert_eq!(parts.text("word/comments.xml", "w:t"), "Is this right?Later");
+    let marks: Vec<_> = parts.all(BODY, "w:commentReference");
+    assert_eq!(marks.iter().map(|m| m.attribute("w:id")).collect::<Vec<_>>(), about("w:id"));
+    // Two separators and two footnotes; the second one is number 2 again.
+    assert_eq!(parts.all("word/footnotes.xml", "w:footnote").len(), 4);
+    assert!(parts.text(BODY, "w:t").ends_with("e2."), "{}", parts.text(BODY, "w:t"));
+    let bytes = crate::render(&read(source), crate::Format::Docx).unwrap().bytes;
+    let text = crate::read::to_markdown("a.docx", &bytes).unwrap().markdown;
+    assert!(
+        text.contains("b[^comment-1]")
+            && text.contains("[^comment-1]: Ann Lee: Is **this** right?"),
+        "{text}"
+    );
+}
+
+#[test]
 fn formulas_are_office_math_and_what_is_not_known_is_shown_as_its_source() {
     let (parts, warnings) = drawn(&read("$x^2$ and $\\unknowncommand{x}$\n\n$$\n\\frac{a}{b}\n$$"));
     assert_eq!(parts.all(BODY, "m:oMath").len(), 3);

@@ -65,10 +65,11 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     mending.report(&mut losses);
     let mut reader = reader::Reader::new(root, losses);
     let mut blocks = columns::gather(reader.blocks(root, 0));
-    let notes = reader.notes();
+    let (comments, notes) = (reader.comment_notes(), reader.notes());
     blocks.append(&mut reader.orphans);
     let (widths, warnings) = (reader.widths, reader.losses.sentences());
-    let mut document = Document { meta, blocks, notes, widths, warnings, ..Document::default() };
+    let mut document =
+        Document { meta, blocks, notes, comments, widths, warnings, ..Document::default() };
     captions::number(&mut document, &reader.names);
     Ok(document)
 }

@@ -1,11 +1,14 @@
 //! The state of a parser run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use comrak::nodes::{Node, NodeValue};
 
 use super::losses::Losses;
 use crate::document::{Block, PictureWidth};
+
+/// How the names of footnotes begin that are comments, here and in what is read from Word files.
+const COMMENT: &str = "comment-";
 
 /// Converts one tree; collects the footnotes it references and the content it drops.
 pub struct Reader<'a> {
@@ -59,5 +62,11 @@ impl<'a> Reader<'a> {
         }
         self.mentioned.push(name.to_owned());
         Some(self.mentioned.len() - 1)
+    }
+
+    /// The footnotes that are comments.
+    pub fn comment_notes(&self) -> BTreeSet<usize> {
+        let names = self.mentioned.iter().enumerate();
+        names.filter(|(_, name)| name.starts_with(COMMENT)).map(|(index, _)| index).collect()
     }
 }

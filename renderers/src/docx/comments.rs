@@ -1,0 +1,84 @@
+//! Comments of reviewers: footnotes whose names begin with `comment-`.
+
+use super::draw::{Draw, Place};
+use super::namespaces::NAMESPACES;
+use super::paper::text_width;
+use crate::document::{Block, Inline};
+use crate::package::xml::Xml;
+
+const KIND: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.comments+xml";
+
+/// The maximum length of the name of an author.
+const NAME_CHARS: usize = 60;
+
+impl Draw<'_> {
+    /// Writes the mark of a comment. Word allows one per comment; later ones are left out.
+    pub fn comment_mark(&mut self, xml: &mut Xml, note: usize) {
+        if std::mem::replace(&mut self.mentioned[note], true) {
+            return;
+        }
+        xml.open("w:r", &[]);
+        xml.empty("w:commentReference", &[("w:id", &note.to_string())]);
+        xml.close();
+    }
+
+    /// Writes `word/comments.xml`, if there are comments.
+    pub fn comments(&mut self) {
+        let document = self.document;
+        let marked: Vec<_> =
+            document.comments.iter().copied().filter(|note| self.mentioned[*note]).collect();
+        if marked.is_empty() {
+            return;
+        }
+        let body_relations = std::mem::take(&mut self.relations);
+        self.in_note = true;
+        let mut xml = Xml::new();
+        xml.open("w:comments", &NAMESPACES);
+        for note in marked {
+            let (author, blocks) = authored(&document.notes[note]);
+            let author = author.or_else(|| document.meta.author.clone()).unwrap_or_default();
+            let initials: String =
+                author.split_whitespace().filter_map(|word| word.chars().next()).collect();
+            let id = note.to_string();
+            let about = [("w:id", id.as_str()), ("w:author", &author), ("w:initials", &initials)];
+            xml.open("w:comment", &about);
+            let place = Place {
+                style: "FootnoteText",
+                indent: 0,
+                width: text_width(document),
+                depth: 1,
+                level: 0,
+                tight: false,
+            };
+            self.blocks(&mut xml, &blocks, place);
+            // Word requires a paragraph at the end.
+            if !matches!(blocks.last(), Some(Block::Paragraph(_))) {
+                xml.empty("w:p", &[]);
+            }
+            xml.close();
+        }
+        xml.close();
+        self.package.add("word/comments.xml", KIND, xml);
+        let relations = std::mem::replace(&mut self.relations, body_relations);
+        self.package.relate("word/comments.xml", relations);
+        self.relations.part("comments", "comments.xml");
+        self.in_note = false;
+    }
+}
+
+/// The author at the beginning of a comment, as in `Ann: Is this right?`, and the text without it.
+fn authored(blocks: &[Block]) -> (Option<String>, Vec<Block>) {
+    let mut blocks = blocks.to_vec();
+    let first = match blocks.first_mut() {
+        Some(Block::Paragraph(content)) => content.first_mut(),
+        _ => None,
+    };
+    let Some(Inline::Text(text)) = first else { return (None, blocks) };
+    let Some((name, rest)) = text.split_once(": ") else { return (None, blocks) };
+    if name.trim().is_empty() || name.chars().count() > NAME_CHARS {
+        return (None, blocks);
+    }
+    let (name, rest) = (name.trim().to_owned(), rest.to_owned());
+    *text = rest;
+    (Some(name), blocks)
+}
