@@ -298,7 +298,7 @@ async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthE
 async fn is_inside(url: &Url) -> bool {
     let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else { return false };
     let found = tokio::net::lookup_host((host.trim_matches(['[', ']']), port)).await;
-    found.is_ok_and(|mut found| found.any(|at| !address::is_public(at.ip())))
+    found.is_ok_and(|mut found| found.any(|at| !address::is_outside(at.ip())))
 }
 
 /// The stored credentials.

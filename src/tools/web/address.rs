@@ -1,12 +1,65 @@
-//! Which network addresses are public, and which are private or special.
+//! Which network addresses are public, and which are private, special, or those of this machine and
+//! its neighbours.
 
+use nix::{ifaddrs::getifaddrs, sys::socket::SockaddrStorage};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// A network that an interface of this machine is attached to.
+#[derive(Debug, Clone, Copy)]
+struct AttachedNetwork {
+    address: IpAddr,
+    mask: IpAddr,
+}
+
+/// Whether the address belongs to the public internet, and neither to this machine nor to a network
+/// that it is attached to: a service may be reachable there that is not meant for the internet. If
+/// the interfaces cannot be read, no address is outside.
+pub fn is_outside(address: IpAddr) -> bool {
+    is_public(address)
+        && attached_networks()
+            .is_ok_and(|networks| !networks.iter().any(|network| network.contains(address)))
+}
+
+fn attached_networks() -> nix::Result<Vec<AttachedNetwork>> {
+    let network = |address: Option<SockaddrStorage>, mask: Option<SockaddrStorage>| {
+        let address = ip(&address?)?;
+        // Without a mask, or with one that covers everything, only the address itself counts.
+        let whole = if address.is_ipv4() {
+            IpAddr::V4(Ipv4Addr::BROADCAST)
+        } else {
+            IpAddr::V6(Ipv6Addr::from_bits(u128::MAX))
+        };
+        let mask = mask.as_ref().and_then(ip).filter(|mask| !mask.is_unspecified());
+        Some(AttachedNetwork { address, mask: mask.unwrap_or(whole) })
+    };
+    let interfaces = getifaddrs()?;
+    Ok(interfaces.filter_map(|interface| network(interface.address, interface.netmask)).collect())
+}
+
+fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|address| address.ip().into());
+    v4.or_else(|| address.as_sockaddr_in6().map(|address| address.ip().into()))
+}
+
+impl AttachedNetwork {
+    fn contains(self, other: IpAddr) -> bool {
+        match (self.address, self.mask, other.to_canonical()) {
+            (IpAddr::V4(address), IpAddr::V4(mask), IpAddr::V4(other)) => {
+                address & mask == other & mask
+            }
+            (IpAddr::V6(address), IpAddr::V6(mask), IpAddr::V6(other)) => {
+                address & mask == other & mask
+            }
+            _ => false,
+        }
+    }
+}
 
 /// Whether the address belongs to the public internet. Unknown ranges count as not public. See the
 /// registries of special-purpose addresses,
 /// <https://www.iana.org/assignments/iana-ipv4-special-registry> and
 /// <https://www.iana.org/assignments/iana-ipv6-special-registry>.
-pub fn is_public(address: IpAddr) -> bool {
+fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => is_public_v6(address),
@@ -66,6 +119,25 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Proves S8.
+    #[test]
+    fn neighbours_are_not_outside() {
+        for (address, mask, inside, outside) in [
+            ("8.8.8.9", "255.255.255.0", "8.8.8.200", "8.8.9.1"),
+            ("8.8.8.9", "255.255.255.0", "::ffff:8.8.8.200", "::ffff:8.8.9.1"),
+            ("8.8.8.9", "255.255.255.255", "8.8.8.9", "8.8.8.8"),
+            ("2a00:1450:1:2::3", "ffff:ffff:ffff:ffff::", "2a00:1450:1:2:9::", "2a00:1450:1:3::"),
+        ] {
+            let [address, mask] = [address, mask].map(|text| text.parse().unwrap());
+            let network = AttachedNetwork { address, mask };
+            assert!(network.contains(inside.parse().unwrap()), "{inside}");
+            assert!(!network.contains(outside.parse().unwrap()), "{outside}");
+        }
+        let networks = attached_networks().unwrap();
+        assert!(networks.iter().any(|network| network.contains("127.0.0.1".parse().unwrap())));
+        assert!(is_outside("1.1.1.1".parse().unwrap()));
+    }
 
     /// Proves S8.
     #[test]

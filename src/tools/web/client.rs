@@ -14,7 +14,7 @@ use std::{collections::BTreeSet, io, net::SocketAddr, sync::Arc, time::Duration}
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
-use super::address::is_public;
+use super::address::is_outside;
 use crate::tools::ToolError;
 
 const CONNECT_FOR: Duration = Duration::from_secs(10);
@@ -162,8 +162,9 @@ impl WebClient {
         let checked = Checked(self.resolver.clone());
         let resolver: &dyn Resolve =
             if self.is_allowed_host(&url) { &*self.resolver } else { &checked };
-        let found = resolver.resolve(name.parse().map_err(|_| far("is not known"))?).await;
-        let found = found.map_err(|error| {
+        let resolving = resolver.resolve(name.parse().map_err(|_| far("is not known"))?);
+        let found = tokio::time::timeout(CONNECT_FOR, resolving).await;
+        let found = found.map_err(|_| far("was not resolved in time"))?.map_err(|error| {
             error.downcast::<PrivateAddress>().map_or_else(
                 |_| far("is not known"),
                 |private| ToolError::NotAuthorized(private.to_string()),
@@ -252,8 +253,8 @@ impl WebClient {
         }
         // `url` has converted addresses in decimal, octal and hexadecimal notation.
         match host {
-            Host::Ipv4(address) if !is_public(address.into()) => refused(NOT_PUBLIC),
-            Host::Ipv6(address) if !is_public(address.into()) => refused(NOT_PUBLIC),
+            Host::Ipv4(address) if !is_outside(address.into()) => refused(NOT_PUBLIC),
+            Host::Ipv6(address) if !is_outside(address.into()) => refused(NOT_PUBLIC),
             Host::Domain(name) if is_private_name(name) => refused(NOT_PUBLIC),
             _ => Ok(()),
         }
@@ -351,7 +352,7 @@ impl Resolve for Checked {
         let found = self.0.resolve(name);
         Box::pin(async move {
             let found: Vec<_> = found.await?.collect();
-            if found.iter().any(|address| !is_public(address.ip())) {
+            if found.iter().any(|address| !is_outside(address.ip())) {
                 return Err(PrivateAddress(shown).into());
             }
             Ok(Box::new(found.into_iter()) as Addrs)
