@@ -24,7 +24,7 @@ use crate::{
 const MAX_CHARS: usize = 4_000;
 
 /// The operator's limits.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleLimits {
     /// The default time zone.
     pub zone: Tz,

@@ -1,8 +1,11 @@
 //! The configuration: loading, validation, printing.
 
 use countersign::{
+    agent::policy::Policy,
     app::{App, Overrides},
-    config::{Config, print},
+    config::{Config, build, print, retention::retention},
+    store::{StoreOptions, retention::Retention},
+    tools::{builder::llm_builder::BuildLimits, schedule_planner::ScheduleLimits},
 };
 use insta::assert_snapshot;
 use std::{collections::BTreeMap, io::Write as _};
@@ -474,6 +477,34 @@ fn too_few_connections_are_refused() {
     assert_eq!(load(4).unwrap().store.connections, 4);
     let problem = format!("{:#}", load(3).unwrap_err());
     assert!(problem.contains("store.connections is 3, but must be at least 4"), "{problem}");
+}
+
+/// The defaults of the configuration, which are texts, are those that the code uses elsewhere.
+#[test]
+fn the_defaults_are_those_of_the_code() {
+    let config = load("", &[]).unwrap();
+    assert_eq!(config.builder.limits().unwrap(), BuildLimits::default());
+    assert_eq!(retention(&config).unwrap(), Retention::default());
+    assert_eq!(config.schedules.build().unwrap(), ScheduleLimits::default());
+    let (built, options) = (build::policy(&config.guard).unwrap(), StoreOptions::default());
+    let usual = Policy::default();
+    assert_eq!((built.default, built.tainted), (usual.default, usual.tainted));
+    assert_eq!(built.approval_for, usual.approval_for);
+    assert_eq!(built.approvers, usual.approvers);
+    let lease = build::duration(&config.store.lease_duration).unwrap().to_std().unwrap();
+    assert_eq!((lease, config.store.connections), (options.lease_for, options.connections));
+}
+
+/// At most ten passwords are tried, and none is printed.
+#[test]
+fn passwords_of_documents_are_limited_and_secret() {
+    let ten = |count: usize| {
+        let passwords = vec!["\"swordfish\""; count].join(", ");
+        load(&format!("[extraction]\npasswords = [{passwords}]"), &[])
+    };
+    assert!(!format!("{:?}", ten(10).unwrap()).contains("swordfish"));
+    let problem = format!("{:#}", ten(11).unwrap_err());
+    assert!(problem.contains("extraction.passwords: at most 10 passwords"), "{problem}");
 }
 
 #[test]
