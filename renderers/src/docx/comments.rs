@@ -52,7 +52,7 @@ impl Draw<'_> {
             };
             self.blocks(&mut xml, &blocks, place);
             // Word requires a paragraph at the end.
-            if !matches!(blocks.last(), Some(Block::Paragraph(_))) {
+            if !matches!(blocks.last(), Some(Block::Paragraph(_) | Block::List(_))) {
                 xml.empty("w:p", &[]);
             }
             xml.close();
