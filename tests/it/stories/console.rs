@@ -357,12 +357,16 @@ story! {
         assert_snapshot!(durations.replace_all(&told.join("\n"), "<time>"), @r#"
         room/7 · Countersign
         · <time> · model requests: 2 · calls: 1 · tokens: 200 in, 20 out
+        in: 100 out: 10
         "path": "<b>a</b>.txt"
         delete: approval requested
+        guard: delete makes changes, and no rule allows it.
         Sent: an approval
         delete: allowed by Ann
         Sent: the outcome of an approval
         delete: done
+        guard: allowed by Ann
+        in: 100 out: 10
         Sent: an answer
         "#);
         assert!(!page.contains("<b>a</b>"), "{page}");
