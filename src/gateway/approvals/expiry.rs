@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
-use futures::{StreamExt as _, stream};
+use futures::future::join_all;
 
 use super::{expire, halt};
 use crate::{
@@ -41,13 +41,13 @@ pub async fn sweep(gateway: &Gateway) -> Result<usize> {
     Ok(count)
 }
 
-#[expect(clippy::disallowed_methods, reason = "nothing is awaited while an item is handled")]
 async fn expire_all(gateway: &Gateway, due: Vec<Approval>, now: DateTime<Utc>) -> usize {
-    let expiring = due.into_iter().map(|due| expire_one(gateway, due, now));
-    stream::iter(expiring)
-        .buffer_unordered(AT_ONCE)
-        .fold(0, async |count, expired| count + usize::from(expired))
-        .await
+    let (mut due, mut count) = (due.into_iter().peekable(), 0);
+    while due.peek().is_some() {
+        let expiring = due.by_ref().take(AT_ONCE).map(|due| expire_one(gateway, due, now));
+        count += join_all(expiring).await.into_iter().filter(|expired| *expired).count();
+    }
+    count
 }
 
 /// Returns whether this call settled the approval.
