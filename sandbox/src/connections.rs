@@ -7,6 +7,7 @@ use tokio::{
     time::timeout,
 };
 
+/// How long no connection is accepted after the system has refused one.
 const NEXT_ATTEMPT: Duration = Duration::from_millis(100);
 
 /// Gives each connection to `pass`, at most `at_once` at the same time. Never returns; if it is

@@ -45,7 +45,7 @@ pub fn over(
     let (name, arguments) = program.split_first().context("there is no program to start")?;
     let child = Command::new(name).args(arguments).spawn();
     let child = child.with_context(|| format!("{name} cannot be started"))?;
-    let usage = limits.map(|limits| Usage::of(limits, writable));
+    let monitor = limits.map(|limits| ResourceMonitor::new(limits, writable));
     let stays = limits.is_some_and(|limits| limits.cpu_seconds == u64::MAX);
     let (mut interval, started) = (FIRST_LOOK, Instant::now());
     let mut next_check = started;
@@ -60,8 +60,8 @@ pub fn over(
             Some(_) => {}
             None => thread::sleep(next_check.saturating_duration_since(Instant::now())),
         }
-        if let Some(excess) = usage.as_ref().and_then(Usage::excess) {
-            complain(&format!("Killed: {excess}."));
+        if let Some(violation) = monitor.as_ref().and_then(ResourceMonitor::violation) {
+            complain(&format!("Killed: {violation}."));
             return Ok(KILLED);
         }
         let is_rare = stays && started.elapsed() > STARTED_IN;
@@ -75,44 +75,43 @@ fn complain(words: &str) {
     eprintln!("{words}");
 }
 
-/// What the processes use, and how much they may.
-struct Usage {
+/// Checks what the processes use.
+struct ResourceMonitor {
     limits: SandboxLimits,
     disks: Vec<Disk>,
     /// The memory of the machine that must stay available.
     min_available_bytes: u64,
 }
 
-impl Usage {
-    fn of(limits: SandboxLimits, writable: &[PathBuf]) -> Self {
-        let memory = Memory::read();
-        let min_available_bytes = memory.map_or(0, Memory::must_stay);
+impl ResourceMonitor {
+    fn new(limits: SandboxLimits, writable: &[PathBuf]) -> Self {
+        let min_available_bytes = MachineMemory::read().map_or(0, MachineMemory::reserve_bytes);
         Self { limits, disks: disks(&limits, writable), min_available_bytes }
     }
 
-    fn excess(&self) -> Option<String> {
+    /// The limit that is exceeded, as the end of a sentence.
+    fn violation(&self) -> Option<String> {
         let processes = match resident_pages() {
             Ok(pages) => excess(self.limits, &pages),
             Err(problem) => Some(format!("its processes cannot be counted: {problem}")),
         };
-        let over = processes.or_else(|| self.disks.iter().find_map(Disk::excess));
-        over.or_else(|| {
-            let available = Memory::read()?.available_bytes;
-            let least = self.min_available_bytes / MIB;
-            (available < self.min_available_bytes)
-                .then(|| format!("the machine has less than {least} MiB of memory left"))
+        let of_program = processes.or_else(|| self.disks.iter().find_map(Disk::excess));
+        of_program.or_else(|| {
+            let is_short = MachineMemory::read()?.available_bytes < self.min_available_bytes;
+            let min_mib = self.min_available_bytes / MIB;
+            is_short.then(|| format!("the machine has less than {min_mib} MiB of memory left"))
         })
     }
 }
 
 /// The memory of the machine.
 #[derive(Clone, Copy)]
-struct Memory {
+struct MachineMemory {
     total_bytes: u64,
     available_bytes: u64,
 }
 
-impl Memory {
+impl MachineMemory {
     fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/meminfo").ok()?)
     }
@@ -126,7 +125,8 @@ impl Memory {
         Some(Self { total_bytes: bytes("MemTotal:")?, available_bytes: bytes("MemAvailable:")? })
     }
 
-    fn must_stay(self) -> u64 {
+    /// What must stay available.
+    fn reserve_bytes(self) -> u64 {
         FREE_BYTES.min(self.total_bytes / FREE_SHARE).min(self.available_bytes / 2)
     }
 }
@@ -193,8 +193,8 @@ impl Disk {
     fn excess(&self) -> Option<String> {
         let free = free_space(&rustix::fs::statvfs(&self.folder).ok()?);
         if free.bytes < self.min_free.bytes {
-            let least = self.min_free.bytes / MIB;
-            return Some(format!("it filled the disk, of which {least} MiB must stay free"));
+            let min_mib = self.min_free.bytes / MIB;
+            return Some(format!("it filled the disk, of which {min_mib} MiB must stay free"));
         }
         (free.files < self.min_free.files)
             .then(|| format!("it created too many files in {}", self.folder.display()))
@@ -225,14 +225,34 @@ mod tests {
         assert!(excess(limits, &[pages, 1]).unwrap().contains("10 MiB"));
     }
 
+    /// Proves S7.
+    #[test]
+    fn a_program_leaves_the_machine_what_it_needs() {
+        let unlimited = SandboxLimits {
+            processes: u64::MAX,
+            total_bytes: u64::MAX,
+            disk_bytes: u64::MAX,
+            ..SandboxLimits::COMMAND
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut monitor = ResourceMonitor::new(unlimited, &[folder.path().to_owned()]);
+        assert_eq!(monitor.violation(), None);
+        monitor.min_available_bytes = u64::MAX;
+        assert!(monitor.violation().unwrap().contains("MiB of memory left"));
+        monitor.disks[0].min_free.files = u64::MAX;
+        assert!(monitor.violation().unwrap().contains("too many files"));
+        monitor.disks[0].min_free.bytes = u64::MAX;
+        assert!(monitor.violation().unwrap().contains("filled the disk"));
+    }
+
     #[test]
     fn the_memory_of_the_machine_is_read() {
-        let memory = Memory::parse(
+        let memory = MachineMemory::parse(
             "MemTotal:       16000000 kB\nMemFree:  5 kB\nMemAvailable:    1000000 kB\n",
         );
         let memory = memory.unwrap();
         assert_eq!(memory.available_bytes, 1_024_000_000);
-        assert_eq!(memory.must_stay(), 512_000_000);
-        assert!(Memory::read().unwrap().must_stay() > 0);
+        assert_eq!(memory.reserve_bytes(), 512_000_000);
+        assert!(MachineMemory::read().unwrap().reserve_bytes() > 0);
     }
 }

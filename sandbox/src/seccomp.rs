@@ -121,12 +121,16 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64;
 
-/// Requests of `fcntl` and `ioctl` that make the kernel send signals to any process of this user.
-const SIGNAL_OWNERS: [libc::c_int; 3] = [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX];
-const F_SETSIG: libc::c_int = 10;
-const F_SETOWN_EX: libc::c_int = 15;
-const FIOSETOWN: libc::Ioctl = 0x8901;
-const SIOCSPGRP: libc::Ioctl = 0x8902;
+/// Requests of `ioctl` that inject input into the terminal.
+const TERMINAL_INPUT: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
+/// Requests of `ioctl` and `fcntl` by which the kernel sends signals to any process of this user.
+/// libc does not name all of them.
+const IOCTL_SIGNALS: [u64; 2] = [FIOSETOWN, SIOCSPGRP];
+const FCNTL_SIGNALS: [u64; 3] = [libc::F_SETOWN as u64, F_SETSIG, F_SETOWN_EX];
+const FIOSETOWN: u64 = 0x8901;
+const SIOCSPGRP: u64 = 0x8902;
+const F_SETSIG: u64 = 10;
+const F_SETOWN_EX: u64 = 15;
 
 /// The process id of the sandbox's init process, which enforces limits.
 const INIT: u64 = 1;
@@ -165,10 +169,6 @@ fn rules(reach: FilterScope) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
     only(libc::SYS_clone, vec![when(0, same, thread)?]);
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
     only(libc::SYS_socket, all(families.map(|f| when(0, SeccompCmpOp::Eq, f as u64)))?);
-    // The first two requests would inject input into the terminal.
-    let requests = [libc::TIOCSTI, libc::TIOCLINUX, FIOSETOWN, SIOCSPGRP];
-    let requests = if reach == FilterScope::Reader { &requests[..] } else { &requests[..2] };
-    only(libc::SYS_ioctl, vec![without(1, requests.iter().copied())?]);
     // Limits of other processes can be read, but not changed.
     let own = when(0, SeccompCmpOp::Eq, 0)?;
     let reads = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
@@ -177,10 +177,12 @@ fn rules(reach: FilterScope) -> Result<BTreeMap<i64, Vec<SeccompRule>>> {
         FilterScope::Reader => {
             // Aborting sends a signal to the own process.
             only(libc::SYS_tgkill, vec![when(0, SeccompCmpOp::Eq, std::process::id().into())?]);
-            let owners = SIGNAL_OWNERS.into_iter().map(|request| request as u64);
-            only(libc::SYS_fcntl, vec![without(1, owners)?]);
+            only(libc::SYS_fcntl, vec![without(1, FCNTL_SIGNALS)?]);
+            let requests = TERMINAL_INPUT.into_iter().chain(IOCTL_SIGNALS);
+            only(libc::SYS_ioctl, vec![without(1, requests)?]);
         }
         FilterScope::Program => {
+            only(libc::SYS_ioctl, vec![without(1, TERMINAL_INPUT)?]);
             for call in [
                 libc::SYS_sched_setaffinity,
                 libc::SYS_sched_setattr,
@@ -219,6 +221,26 @@ fn condition(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompCondit
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::{io::Errno, process};
+
+    /// The filter applies to the thread that sets it.
+    /// Proves S7.
+    #[test]
+    fn a_reader_cannot_change_other_processes() {
+        let parent = process::getppid();
+        let limit = process::getrlimit(process::Resource::Core);
+        let reader = std::thread::spawn(move || {
+            close(FilterScope::Reader).unwrap();
+            let core = |of| process::prlimit(of, process::Resource::Core, limit.clone());
+            let others = [
+                process::test_kill_process(parent.unwrap()),
+                process::setpriority_process(parent, 0),
+                core(parent).map(drop),
+            ];
+            (others, core(None).is_ok())
+        });
+        assert_eq!(reader.join().unwrap(), ([Err(Errno::NOSYS); 3], true));
+    }
 
     /// Proves S7.
     #[test]

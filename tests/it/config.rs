@@ -495,7 +495,7 @@ fn the_defaults_are_those_of_the_code() {
     assert_eq!((lease, config.store.connections), (options.lease_for, options.connections));
 }
 
-/// At most ten passwords are tried, and none is printed.
+/// At most ten passwords are tried, and none is in the debug output.
 #[test]
 fn passwords_of_documents_are_limited_and_secret() {
     let ten = |count: usize| {

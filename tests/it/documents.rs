@@ -430,8 +430,7 @@ async fn a_scanned_pdf_is_recognised() {
     assert!(text.contains("HELLO"), "{text} {about}");
 }
 
-/// Files that other programs have protected are opened with a configured password. It is not in the
-/// arguments of the process.
+/// Files that other programs have protected are opened with a configured password.
 /// Proves MC-26.
 #[tokio::test]
 async fn a_protected_document_is_opened_with_a_configured_password() {

@@ -24,6 +24,9 @@ pub use walk::{change_blocks, each_block_of, each_in, plain_text};
 use crate::chart::Chart;
 pub use crate::color::Color;
 
+/// How the names of footnotes begin that are comments of reviewers.
+pub(crate) const COMMENT_NAME: &str = "comment-";
+
 /// A document: its metadata, its content and the pictures it references.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {

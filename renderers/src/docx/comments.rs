@@ -1,8 +1,6 @@
 //! Comments of reviewers: footnotes whose names begin with `comment-`.
 
-use super::draw::{Draw, Place};
-use super::namespaces::NAMESPACES;
-use super::paper::text_width;
+use super::draw::Draw;
 use crate::document::{Block, Inline};
 use crate::package::xml::Xml;
 
@@ -30,39 +28,30 @@ impl Draw<'_> {
         if marked.is_empty() {
             return;
         }
-        let body_relations = std::mem::take(&mut self.relations);
-        self.in_note = true;
-        let mut xml = Xml::new();
-        xml.open("w:comments", &NAMESPACES);
-        for note in marked {
-            let (author, blocks) = authored(&document.notes[note]);
-            let author = author.or_else(|| document.meta.author.clone()).unwrap_or_default();
-            let initials: String =
-                author.split_whitespace().filter_map(|word| word.chars().next()).collect();
-            let id = note.to_string();
-            let about = [("w:id", id.as_str()), ("w:author", &author), ("w:initials", &initials)];
-            xml.open("w:comment", &about);
-            let place = Place {
-                style: "FootnoteText",
-                indent: 0,
-                width: text_width(document),
-                depth: 1,
-                level: 0,
-                tight: false,
-            };
-            self.blocks(&mut xml, &blocks, place);
-            // Word requires a paragraph at the end.
-            if !matches!(blocks.last(), Some(Block::Paragraph(_) | Block::List(_))) {
-                xml.empty("w:p", &[]);
+        self.notes_part("w:comments", KIND, |draw, xml| {
+            for note in marked {
+                draw.comment(xml, note);
             }
-            xml.close();
+        });
+    }
+
+    fn comment(&mut self, xml: &mut Xml, note: usize) {
+        let document = self.document;
+        let (author, blocks) = authored(&document.notes[note]);
+        let author = author.or_else(|| document.meta.author.clone()).unwrap_or_default();
+        let initials: String =
+            author.split_whitespace().filter_map(|word| word.chars().next()).collect();
+        let id = note.to_string();
+        xml.open(
+            "w:comment",
+            &[("w:id", id.as_str()), ("w:author", &author), ("w:initials", &initials)],
+        );
+        self.blocks(xml, &blocks, self.note_place());
+        // Word requires a paragraph at the end.
+        if !matches!(blocks.last(), Some(Block::Paragraph(_) | Block::List(_))) {
+            xml.empty("w:p", &[]);
         }
         xml.close();
-        self.package.add("word/comments.xml", KIND, xml);
-        let relations = std::mem::replace(&mut self.relations, body_relations);
-        self.package.relate("word/comments.xml", relations);
-        self.relations.part("comments", "comments.xml");
-        self.in_note = false;
     }
 }
 

@@ -51,10 +51,31 @@ impl Draw<'_> {
 
     /// Writes `word/footnotes.xml`, with the two separators that Word requires.
     pub fn footnotes(&mut self) {
+        self.notes_part("w:footnotes", KIND, Self::write_footnotes);
+    }
+
+    /// Writes a part with notes, which has relationships of its own. `root` is its root element.
+    pub fn notes_part(
+        &mut self,
+        root: &'static str,
+        kind: &'static str,
+        write: impl FnOnce(&mut Self, &mut Xml),
+    ) {
+        let name = root.trim_start_matches("w:");
         let body_relations = std::mem::take(&mut self.relations);
         self.in_note = true;
         let mut xml = Xml::new();
-        xml.open("w:footnotes", &NAMESPACES);
+        xml.open(root, &NAMESPACES);
+        write(self, &mut xml);
+        xml.close();
+        self.package.add(&format!("word/{name}.xml"), kind, xml);
+        let relations = std::mem::replace(&mut self.relations, body_relations);
+        self.package.relate(&format!("word/{name}.xml"), relations);
+        self.relations.part(name, &format!("{name}.xml"));
+        self.in_note = false;
+    }
+
+    fn write_footnotes(&mut self, xml: &mut Xml) {
         for (id, kind, mark) in [
             ("-1", "separator", "w:separator"),
             ("0", "continuationSeparator", "w:continuationSeparator"),
@@ -71,25 +92,25 @@ impl Draw<'_> {
                 continue;
             }
             xml.open("w:footnote", &[("w:id", &(at + 1).to_string())]);
-            self.note(&mut xml, blocks);
+            self.note(xml, blocks);
             xml.close();
         }
-        xml.close();
-        self.package.add("word/footnotes.xml", KIND, xml);
-        let relations = std::mem::replace(&mut self.relations, body_relations);
-        self.package.relate("word/footnotes.xml", relations);
-        self.in_note = false;
     }
 
-    fn note(&mut self, xml: &mut Xml, blocks: &[Block]) {
-        let place = Place {
+    /// The context of the contents of a note.
+    pub fn note_place(&self) -> Place {
+        Place {
             style: "FootnoteText",
             indent: 0,
             width: text_width(self.document),
             depth: 1,
             level: 0,
             tight: false,
-        };
+        }
+    }
+
+    fn note(&mut self, xml: &mut Xml, blocks: &[Block]) {
+        let place = self.note_place();
         let (first, rest) = match blocks.split_first() {
             Some((Block::Paragraph(content), rest)) => (&content[..], rest),
             _ => (&[][..], blocks),

@@ -29,7 +29,6 @@ impl Draw<'_> {
             self.package.add(&format!("word/{name}.xml"), kind, xml);
             self.relations.part(name, &format!("{name}.xml"));
         }
-        self.relations.part("footnotes", "footnotes.xml");
     }
 
     fn settings(&self) -> Xml {

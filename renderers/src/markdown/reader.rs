@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use comrak::nodes::{Node, NodeValue};
 
 use super::losses::Losses;
-use crate::document::{Block, PictureWidth};
-
-/// How the names of footnotes begin that are comments, here and in what is read from Word files.
-const COMMENT: &str = "comment-";
+use crate::document::{Block, COMMENT_NAME, PictureWidth};
 
 /// Converts one tree; collects the footnotes it references and the content it drops.
 pub struct Reader<'a> {
@@ -67,6 +64,6 @@ impl<'a> Reader<'a> {
     /// The footnotes that are comments.
     pub fn comment_notes(&self) -> BTreeSet<usize> {
         let names = self.mentioned.iter().enumerate();
-        names.filter(|(_, name)| name.starts_with(COMMENT)).map(|(index, _)| index).collect()
+        names.filter(|(_, name)| name.starts_with(COMMENT_NAME)).map(|(index, _)| index).collect()
     }
 }

@@ -13,6 +13,7 @@ use super::{
     words::{Line, Marks, Tables, Words},
     xml::{XmlElement, XmlNode, walk},
 };
+use crate::document::COMMENT_NAME;
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
@@ -144,7 +145,7 @@ impl WordBody {
             }
             "commentReference" => {
                 let id = element.attribute("id").unwrap_or_default().to_owned();
-                self.plain(&format!("[^comment-{id}]"));
+                self.plain(&format!("[^{COMMENT_NAME}{id}]"));
             }
             "docPr" => {
                 let says = element.attribute("descr").or_else(|| element.attribute("title"));
@@ -282,7 +283,7 @@ impl WordBody {
                 {
                     let who = element.attribute("author").map(|who| format!(" {who}"));
                     let id = element.attribute("id").unwrap_or_default();
-                    let prefix = if element.name == "comment" { "comment-" } else { "" };
+                    let prefix = if element.name == "comment" { COMMENT_NAME } else { "" };
                     let id = format!("{prefix}{id}");
                     all.push((format!("{id}{}", who.unwrap_or_default()), Words::default()));
                 }

@@ -44,6 +44,7 @@ pub fn pdf(bytes: &[u8], passwords: &[String]) -> Result<Document, ReadError> {
 
 fn locked(what: &str) -> ReadError {
     ReadError::Unknown(format!(
-        "{what} is protected by a password that is not known here: ask for a copy without one."
+        "{what} is protected by a password that is not known: ask for a copy without one. The \
+         operator can add the password (extraction.passwords)."
     ))
 }

@@ -137,23 +137,17 @@ impl OpenBrowser {
                 .call("Accessibility.getFullAXTree", json!({ "frameId": document.frame }))
                 .await;
             // A frame may be gone by now. The main one is always there.
-            let tree = match tree {
+            let mut tree = match tree {
                 Err(error) if error == connection::too_large() => too_large_tree(),
                 Err(error) if document.frame == main.frame => return Err(error),
                 tree => tree.unwrap_or_default(),
             };
-            let tree = if document.frame == main.frame {
-                tree
-            } else {
-                let bytes = serde_json::to_vec(&tree).map_or(0, |tree| tree.len());
-                if bytes > left_bytes {
-                    too_large_tree()
-                } else {
-                    left_bytes -= bytes;
-                    tree
-                }
-            };
             if document.frame != main.frame {
+                let bytes = serde_json::to_vec(&tree).map_or(0, |tree| tree.len());
+                match left_bytes.checked_sub(bytes) {
+                    Some(left) => left_bytes = left,
+                    None => tree = too_large_tree(),
+                }
                 let owner = json!({ "frameId": document.frame });
                 let owner = self.call("DOM.getFrameOwner", owner).await.unwrap_or_default();
                 if let Some(owner) = owner["backendNodeId"].as_i64() {

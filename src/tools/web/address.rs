@@ -1,58 +1,47 @@
 //! Which network addresses are public, and which are private, special, or those of this machine and
 //! its neighbours.
 
-use nix::{ifaddrs::getifaddrs, sys::socket::SockaddrStorage};
+use ipnet::IpNet;
+use nix::{
+    ifaddrs::{InterfaceAddress, getifaddrs},
+    sys::socket::SockaddrStorage,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-/// A network that an interface of this machine is attached to.
-#[derive(Debug, Clone, Copy)]
-struct AttachedNetwork {
-    address: IpAddr,
-    mask: IpAddr,
-}
 
 /// Whether the address belongs to the public internet, and neither to this machine nor to a network
 /// that it is attached to: a service may be reachable there that is not meant for the internet. If
 /// the interfaces cannot be read, no address is outside.
 pub fn is_outside(address: IpAddr) -> bool {
-    is_public(address)
-        && attached_networks()
-            .is_ok_and(|networks| !networks.iter().any(|network| network.contains(address)))
+    attached_networks().is_ok_and(|networks| is_outside_of(&networks, address))
 }
 
-fn attached_networks() -> nix::Result<Vec<AttachedNetwork>> {
-    let network = |address: Option<SockaddrStorage>, mask: Option<SockaddrStorage>| {
-        let address = ip(&address?)?;
-        // Without a mask, or with one that covers everything, only the address itself counts.
-        let whole = if address.is_ipv4() {
-            IpAddr::V4(Ipv4Addr::BROADCAST)
-        } else {
-            IpAddr::V6(Ipv6Addr::from_bits(u128::MAX))
-        };
-        let mask = mask.as_ref().and_then(ip).filter(|mask| !mask.is_unspecified());
-        Some(AttachedNetwork { address, mask: mask.unwrap_or(whole) })
+fn is_outside_of(networks: &[IpNet], address: IpAddr) -> bool {
+    let reached = match address {
+        IpAddr::V6(outer) => embedded_v4(outer).map_or(address, IpAddr::V4),
+        IpAddr::V4(_) => address,
     };
-    let interfaces = getifaddrs()?;
-    Ok(interfaces.filter_map(|interface| network(interface.address, interface.netmask)).collect())
+    let is_attached = |network: &IpNet| network.contains(&address) || network.contains(&reached);
+    is_public(address) && !networks.iter().any(is_attached)
+}
+
+/// The networks that the interfaces of this machine are attached to.
+fn attached_networks() -> nix::Result<Vec<IpNet>> {
+    let network = |interface: InterfaceAddress| {
+        let address = ip(&interface.address?)?;
+        Some(attached(address, interface.netmask.as_ref().and_then(ip)))
+    };
+    Ok(getifaddrs()?.filter_map(network).collect())
+}
+
+/// Without a mask, or with one that covers everything, only the address itself counts.
+fn attached(address: IpAddr, mask: Option<IpAddr>) -> IpNet {
+    let network = mask.and_then(|mask| IpNet::with_netmask(address, mask).ok());
+    network.filter(|network| network.prefix_len() > 0).unwrap_or_else(|| address.into())
 }
 
 fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
     let v4 = address.as_sockaddr_in().map(|address| address.ip().into());
     v4.or_else(|| address.as_sockaddr_in6().map(|address| address.ip().into()))
-}
-
-impl AttachedNetwork {
-    fn contains(self, other: IpAddr) -> bool {
-        match (self.address, self.mask, other.to_canonical()) {
-            (IpAddr::V4(address), IpAddr::V4(mask), IpAddr::V4(other)) => {
-                address & mask == other & mask
-            }
-            (IpAddr::V6(address), IpAddr::V6(mask), IpAddr::V6(other)) => {
-                address & mask == other & mask
-            }
-            _ => false,
-        }
-    }
 }
 
 /// Whether the address belongs to the public internet. Unknown ranges count as not public. See the
@@ -98,22 +87,28 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 /// Only 2000::/3 is assigned. Within it, an address that embeds an IPv4 address is judged by the
 /// embedded one, and addresses for tunnels and documentation are rejected.
 fn is_public_v6(address: Ipv6Addr) -> bool {
+    if let Some(embedded) = embedded_v4(address) {
+        return is_public_v4(embedded);
+    }
     let [first, second, third, ..] = address.segments();
-    let inner = |at: usize| {
-        let octets = address.octets();
-        is_public_v4(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]))
-    };
     match (first, second) {
-        // An embedded IPv4 address: mapped, and translated (NAT64).
-        (0, 0) if address.to_ipv4_mapped().is_some() => inner(12),
-        (0x64, 0xff9b) if address.segments()[2..6] == [0; 4] => inner(12),
-        (0x2002, _) => inner(2),
         // Protocol assignments (including Teredo and ORCHID), and documentation.
         (0x2001, 0..=0x1ff | 0xdb8) | (0x3fff, 0..=0xfff) => false,
         (0x2620, 0x4f) if third == 0x8000 => false,
         (0x2000..=0x3fff, _) => true,
         _ => false,
     }
+}
+
+/// The IPv4 address in one that is mapped, translated (NAT64) or for a tunnel (6to4).
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let octets = address.octets();
+    let at = match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => 12,
+        [0x2002, ..] => 2,
+        _ => return None,
+    };
+    Some(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]))
 }
 
 #[cfg(test)]
@@ -123,20 +118,24 @@ mod tests {
     /// Proves S8.
     #[test]
     fn neighbours_are_not_outside() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         for (address, mask, inside, outside) in [
             ("8.8.8.9", "255.255.255.0", "8.8.8.200", "8.8.9.1"),
             ("8.8.8.9", "255.255.255.0", "::ffff:8.8.8.200", "::ffff:8.8.9.1"),
+            ("8.8.8.9", "255.255.255.0", "64:ff9b::8.8.8.200", "64:ff9b::8.8.9.1"),
+            ("8.8.8.9", "255.255.255.0", "2002:808:8c8::1", "2002:808:901::1"),
             ("8.8.8.9", "255.255.255.255", "8.8.8.9", "8.8.8.8"),
+            ("8.8.8.9", "0.0.0.0", "8.8.8.9", "8.8.8.8"),
             ("2a00:1450:1:2::3", "ffff:ffff:ffff:ffff::", "2a00:1450:1:2:9::", "2a00:1450:1:3::"),
         ] {
-            let [address, mask] = [address, mask].map(|text| text.parse().unwrap());
-            let network = AttachedNetwork { address, mask };
-            assert!(network.contains(inside.parse().unwrap()), "{inside}");
-            assert!(!network.contains(outside.parse().unwrap()), "{outside}");
+            let networks = [attached(ip(address), Some(ip(mask)))];
+            assert!(!is_outside_of(&networks, ip(inside)), "{inside}");
+            assert!(is_outside_of(&networks, ip(outside)), "{outside}");
         }
+        assert_eq!(attached(ip("8.8.8.9"), None).prefix_len(), 32);
         let networks = attached_networks().unwrap();
-        assert!(networks.iter().any(|network| network.contains("127.0.0.1".parse().unwrap())));
-        assert!(is_outside("1.1.1.1".parse().unwrap()));
+        assert!(networks.iter().any(|network| network.contains(&ip("127.0.0.1"))));
+        assert!(is_outside(ip("1.1.1.1")));
     }
 
     /// Proves S8.

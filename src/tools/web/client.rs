@@ -467,6 +467,21 @@ mod tests {
         assert_eq!(*resolver.asked.lock().unwrap(), ["inside.example", "inside.example"]);
     }
 
+    struct SilentResolver;
+
+    impl Resolve for SilentResolver {
+        fn resolve(&self, _: Name) -> Resolving {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_program_does_not_wait_for_a_silent_resolver() {
+        let web_client = WebClient::resolving(BTreeSet::new(), Arc::new(SilentResolver)).unwrap();
+        let refused = web_client.dial("example.org", 443).await.unwrap_err().to_string();
+        assert!(refused.contains("was not resolved in time"), "{refused}");
+    }
+
     /// A public host redirects to a private one. `localhost` represents the private host, and the
     /// address represents the public one.
     /// Proves S8.
