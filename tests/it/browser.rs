@@ -455,14 +455,14 @@ async fn a_late_change_is_noticed_before_anybody_is_asked() {
 /// Proves MC-36.
 #[tokio::test]
 async fn endless_and_huge_pages_are_bounded() {
-    let browser = BrowserFixture::with(|settings| settings.page_bytes = 1 << 20).await;
+    let browser = BrowserFixture::with(|settings| settings.page_bytes = 1 << 17).await;
     browser.server.hangs("/never");
     browser.page("/slow", "<title>Slow</title><p>there</p><img src=/never>");
     let page = browser.goes("/slow").await;
     assert!(page.contains("still loading") && page.contains("there"), "{page}");
     let error = browser.fails(navigate(&format!("{}/never", browser.server.url()))).await;
     assert!(error.contains("did not answer within 20 s"), "{error}");
-    browser.page("/huge", &"<p>a paragraph of a long page".repeat(60_000));
+    browser.page("/huge", &"<p>a paragraph of a long page".repeat(8_000));
     let page = browser.goes("/huge").await;
     assert!(page.chars().count() < 10_000, "{}", page.len());
     let error = browser.fails(json!({ "action": "extract" })).await;

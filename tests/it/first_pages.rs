@@ -130,12 +130,14 @@ async fn without_sandbox_or_libreoffice_there_is_none() {
 /// With LibreOffice: a portrait page, a landscape page and a slide, each with some content.
 #[tokio::test]
 async fn libreoffice_draws_the_first_pages_of_the_corpus() {
-    let Some(office) = Office::installed(&Arc::new(sandbox().await)) else {
+    let Some(mut office) = Office::installed(&Arc::new(sandbox().await)) else {
         let full = std::env::var_os("COUNTERSIGN_TEST_FULL").is_some();
         assert!(!full, "tests/run --full installs LibreOffice");
         return;
     };
     assert_eq!(Office::packages(Some(&office)), Vec::<&str>::new());
+    // Other tests may keep the machine busy.
+    office.wait = Duration::from_mins(2);
     for (source, format, size) in [
         (include_str!("../../renderers/tests/corpus/features.md"), Format::Docx, (795, 1124)),
         (include_str!("../../renderers/tests/corpus/sheets.md"), Format::Xlsx, (1124, 795)),
