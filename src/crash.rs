@@ -35,6 +35,9 @@ mod armed {
     /// The transactions whose next responses are lost.
     pub static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 
+    /// How many of the next transactions with a name are refused.
+    pub static REFUSALS: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
+
     /// What tests do when a point `name/place` is passed the next time.
     pub static INTERRUPTIONS: Mutex<BTreeMap<&str, Interruption>> = Mutex::new(BTreeMap::new());
 
@@ -104,6 +107,26 @@ pub fn loses_answer(name: &str) -> bool {
 /// Never, in a release build.
 #[cfg(not(debug_assertions))]
 pub fn loses_answer(_name: &str) -> bool {
+    false
+}
+
+/// Refuses the next transactions with this name, as a database does that is temporarily unavailable.
+#[cfg(debug_assertions)]
+pub fn refuse_next(name: &'static str, count: usize) {
+    armed::REFUSALS.lock().expect("no test panics here").insert(name, count);
+}
+
+/// Whether a test asked for this transaction to be refused.
+#[cfg(debug_assertions)]
+pub fn is_refused(name: &str) -> bool {
+    let mut refusals = armed::REFUSALS.lock().expect("no test panics here");
+    let left = refusals.get_mut(name).filter(|left| **left > 0);
+    left.map(|left| *left -= 1).is_some()
+}
+
+/// Never, in a release build.
+#[cfg(not(debug_assertions))]
+pub fn is_refused(_name: &str) -> bool {
     false
 }
 

@@ -72,6 +72,8 @@ use crate::{
 /// How long shutdown waits for running turns. Turns that have not ended continue after the next
 /// start or on another node. Shutdown as a whole takes at most ten seconds.
 const GRACE: Duration = Duration::from_secs(8);
+/// The time for the release of all leases.
+const RELEASE_FOR: Duration = Duration::from_secs(10);
 
 /// How often folders are read again for new skills, servers and components.
 const RESCAN_EVERY: Duration = Duration::from_secs(10);
@@ -239,7 +241,8 @@ impl App {
         if tokio::time::timeout(GRACE, self.beat_until_idle()).await.is_err() {
             tracing::warn!(tasks = self.gateway.tasks.len(), "work remains for the next start");
         }
-        self.gateway.store.release_all().await
+        let released = tokio::time::timeout(RELEASE_FOR, self.gateway.store.release_all()).await;
+        released.context("the database did not answer; the leases expire by themselves")?
     }
 }
 

@@ -8,7 +8,10 @@ use super::{
     delivery::{delivery, temporary},
     outcome,
 };
-use crate::{store::outbox::sending::Sending, texts::Language};
+use crate::{
+    store::{db::transient::until_available, outbox::sending::Sending},
+    texts::Language,
+};
 
 /// Sends a picture together with the pictures that follow it as one album, if there are any and the
 /// platform accepts them.
@@ -32,13 +35,14 @@ pub(super) async fn show(
     };
     match sent {
         Ok(receipt) => {
-            let ended = gateway.store.end_album(first, others).await;
+            let ended = until_available(|| gateway.store.end_album(first, others.clone())).await;
             ended.map_err(|problem| SendError::Unknown(format!("{problem:#}")))?;
             Ok(Some(receipt))
         }
         Err(SendError::Unknown(reason)) => Err(SendError::Unknown(reason)),
         Err(problem) => {
-            gateway.store.part_album(first, others).await.map_err(temporary)?;
+            let parted = until_available(|| gateway.store.part_album(first, others.clone())).await;
+            parted.map_err(temporary)?;
             match problem {
                 // The platform rejected one of the pictures, so each is sent on its own.
                 SendError::Rejected(_) => Ok(None),

@@ -27,7 +27,10 @@ use super::{
 };
 use crate::{
     journal::ids::OutboxId,
-    store::outbox::{due::Share, sending::Sending},
+    store::{
+        db::transient::until_available,
+        outbox::{due::Share, sending::Sending},
+    },
     texts::Language,
 };
 
@@ -318,7 +321,9 @@ async fn place(
 ) -> Result<(), SendError> {
     let placeholder = delivery(sending, opening);
     let receipt = outcome::send(gateway, channel, sending, &placeholder).await?;
-    if !gateway.store.record_receipt(sending, Some(&receipt)).await.map_err(temporary)? {
+    let row = &*sending;
+    let recorded = until_available(|| gateway.store.record_receipt(row, Some(&receipt))).await;
+    if !recorded.map_err(temporary)? {
         let orphaned = removal(sending.place.clone(), receipt);
         // If this fails, the first words stay visible, as after a crash.
         let _ = channel.send(&orphaned).await;
@@ -354,7 +359,8 @@ async fn show_once(
     let sent = outcome::send(gateway, channel, sending, &delivery).await;
     let surely_not = !matches!(sent, Ok(_) | Err(SendError::Unknown(_)));
     if surely_not && !may_be_shown {
-        gateway.store.record_receipt(sending, None).await.map_err(temporary)?;
+        let recorded = until_available(|| gateway.store.record_receipt(sending, None)).await;
+        recorded.map_err(temporary)?;
     }
     sent
 }

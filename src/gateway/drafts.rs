@@ -22,7 +22,10 @@ use super::{
 };
 use crate::{
     journal::event::Seq,
-    store::leases::{Claimed, Lease},
+    store::{
+        db::transient::until_available,
+        leases::{Claimed, Lease},
+    },
 };
 
 /// How long an answer waits for a draft that is being sent, since a draft that arrives later would
@@ -229,7 +232,14 @@ impl Message {
         if matches!(kept, Ok(true)) {
             return Ok(Some(receipt));
         }
-        self.delete(receipt).await;
+        // A failure may have been reported for a draft that was recorded, even for one that an
+        // answer has taken over since.
+        let conversation = self.lease.conversation();
+        let is_free =
+            kept.is_ok() || until_available(|| store.abandon_draft(conversation, &receipt)).await?;
+        if is_free {
+            self.delete(receipt).await;
+        }
         kept.map(|_| None)
     }
 

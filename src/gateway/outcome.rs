@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::{Gateway, approvals};
 use crate::store::{
     conversations,
+    db::transient::until_available,
     outbox::sending::{Failed, SendOutcome, Sending},
 };
 
@@ -34,6 +35,8 @@ pub(super) async fn send(
     sent
 }
 
+/// Records the outcome. What has happened on the platform is not lost to a temporary failure of the
+/// database.
 pub(super) async fn record(
     gateway: &Gateway,
     sending: &Sending,
@@ -48,9 +51,10 @@ pub(super) async fn record(
             let mut sent = sending.clone();
             sent.receipt = Some(receipt);
             if was_edited {
-                store.record_repeatable_send(&sent).await
+                until_available(|| store.record_repeatable_send(&sent)).await
             } else {
-                store.record_send_outcome(&sent, SendOutcome::Sent, String::new()).await
+                let ended = SendOutcome::Sent;
+                until_available(|| store.record_send_outcome(&sent, ended, String::new())).await
             }
         }
         Err(SendError::Retry { after: Some(after), reason }) => {
@@ -70,13 +74,15 @@ pub(super) async fn record(
         Err(SendError::Moved { chat }) => {
             let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
             let now = gateway.clock.now();
-            store
-                .write("move chat", move |tx| {
+            let moved = until_available(|| {
+                let (channel, from, chat) = (channel.clone(), from.clone(), chat.clone());
+                store.write("move chat", move |tx| {
                     Box::pin(async move {
                         approvals::relocation::chat_moved(tx, &channel, &from, &chat, now).await
                     })
                 })
-                .await?;
+            });
+            moved.await?;
             wait(gateway, sending, Duration::ZERO, "the chat has moved".into()).await
         }
         Err(SendError::Gone(reason)) => give_up(gateway, sending, SendOutcome::Gone, reason).await,
@@ -91,13 +97,13 @@ async fn park(gateway: &Gateway, sending: &Sending, chat: &str, after: Duration)
     let (now, after) = (gateway.clock.now(), after.min(LONGEST_PAUSE));
     let until = now + TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT);
     gateway.rate_limiter.park(&sending.channel, &sending.place, now, after);
-    let (channel, chat) = (sending.channel.clone(), chat.to_owned());
-    gateway
-        .store
-        .write("pause chat", move |tx| {
+    let parked = until_available(|| {
+        let (channel, chat) = (sending.channel.clone(), chat.to_owned());
+        gateway.store.write("pause chat", move |tx| {
             Box::pin(async move { conversations::park(tx, &channel, &chat, until, now).await })
         })
-        .await
+    });
+    parked.await
 }
 
 /// Defers the row for as long as the platform asks. This does not count towards giving it up.
@@ -152,7 +158,7 @@ async fn retry(gateway: &Gateway, sending: &Sending, failed: Failed) -> Result<(
         outbox.id = %sending.id, channel.id = sending.channel, reason,
         "send failed, will retry"
     );
-    gateway.store.try_again(sending, failed).await
+    until_available(|| gateway.store.try_again(sending, failed.clone())).await
 }
 
 async fn give_up(
@@ -165,5 +171,6 @@ async fn give_up(
         outbox.id = %sending.id, channel.id = sending.channel, reason,
         "send failed permanently"
     );
-    approvals::relocation::given_up(gateway, sending, ended, reason).await
+    let given_up = || approvals::relocation::given_up(gateway, sending, ended, reason.clone());
+    until_available(given_up).await
 }

@@ -56,7 +56,7 @@ pub mod wake;
 pub mod webhooks;
 pub mod wiki;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeZone as _, Utc};
 use futures::future::BoxFuture;
 use std::{
@@ -176,6 +176,9 @@ impl Store {
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         crash::point(name, "before commit");
+        if crash::is_refused(name) {
+            return Err(db::unavailable("a test has this transaction refused"));
+        }
         let notifier = self.notifier.clone();
         let after = move |wakeups: &Wakeups| {
             drop(held);
@@ -184,7 +187,9 @@ impl Store {
             wakeups.counts.iter().for_each(metrics::counter::Count::enter);
         };
         let value = self.db.write(mode, work, after).await.context(name)?;
-        ensure!(!crash::loses_answer(name), "a test has this response of the database lost");
+        if crash::loses_answer(name) {
+            return Err(db::unavailable("a test has this response of the database lost"));
+        }
         Ok(value)
     }
 

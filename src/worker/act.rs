@@ -19,7 +19,10 @@ use crate::{
     },
     crash,
     journal::event::{Call, Event, Outcome, ToolResult},
-    store::conversations::record::{Change, Precondition, Recorded},
+    store::{
+        conversations::record::{Change, Precondition, Recorded},
+        db::transient::until_available,
+    },
     texts,
     tools::Context,
 };
@@ -87,8 +90,14 @@ fn run_one(
     async move {
         crash::point("tool", "before run");
         // If the delay was longer than the lease, another worker may have started this call.
-        if begun.once && !worker.gateway.store.holds(&lease).await.unwrap_or(false) {
-            return LostResult::Lease.into();
+        if begun.once {
+            let holds = until_available(|| worker.gateway.store.holds(&lease)).await;
+            let holds = holds.inspect_err(|error| {
+                tracing::error!(error = format!("{error:#}"), "could not check a lease");
+            });
+            if !holds.unwrap_or(false) {
+                return LostResult::Lease.into();
+            }
         }
         let span = tracing::info_span!("execute_tool", gen_ai.tool.name = begun.call.tool);
         let Some(result) = worker.toolbox.run(&cleared, &context).instrument(span).await else {

@@ -99,7 +99,7 @@ impl TurnElicitations {
     async fn request(&mut self, turn: &Turn<'_>, next: Elicitation) -> Result<Flow> {
         let open = turn.session.open_calls().find(|open| open.call.id == next.call);
         let Some(call) = open.map(|open| &open.call) else { return Ok(Flow::Continue) };
-        if approval_requests::approvals_left(turn).await? == 0 {
+        if turn.retry_read(|| approval_requests::approvals_left(turn)).await? == 0 {
             tracing::warn!(
                 tool.name = call.tool,
                 "elicitation rejected: too many in the last hour"

@@ -1,22 +1,31 @@
 //! Retries database operations, so that finished work is not lost to a temporary failure.
 //!
 //! The result of a call or a model cannot be obtained again for free, or at all. Its write is
-//! retried until it is recorded, until another worker has the lease, or until the database
-//! repeatedly rejects this write while accepting others. The fence makes retries safe. A commit
-//! whose acknowledgement was lost is found in the journal before the next attempt.
+//! retried until it is recorded, until another worker has the lease, or until it keeps failing while
+//! the database accepts others. The fence makes retries safe. A commit whose acknowledgement was
+//! lost is found in the journal before the next attempt.
 
 use anyhow::{Result, bail};
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    time::{Duration, Instant},
+};
 
 use super::turn::Turn;
 use crate::{
     crash,
-    store::conversations::record::{Attempt, Change, Recorded},
+    store::{
+        conversations::record::{Attempt, Change, Recorded},
+        db::transient::is_transient,
+    },
 };
 
 /// The number of rejections of a write, while the database accepts others, after which it is given
 /// up.
 const REFUSALS: u32 = 6;
+/// A write is also given up after it has met temporary failures, such as lock timeouts or a full
+/// disk, for this long, while the database accepted others.
+const TEMPORARY_FOR: Duration = Duration::from_mins(10);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -25,6 +34,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 pub(super) struct Retry {
     failures: u32,
     refusals: u32,
+    /// The first of the temporary failures during which the database accepted other writes.
+    temporary_since: Option<Instant>,
 }
 
 /// Whether another attempt is useful.
@@ -53,13 +64,25 @@ impl Retry {
         // In real time: nothing signals that the database is available again.
         let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
         match turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await {
-            Ok(true) => self.refusals += 1,
-            Ok(false) => return Ok(RetryVerdict::Fenced),
+            Ok(true) if self.is_exhausted(&problem, Instant::now()) => Err(problem),
+            Ok(true) => Ok(RetryVerdict::Again),
+            Ok(false) => Ok(RetryVerdict::Fenced),
             // The database is unavailable or rejects all writes, so no other worker can take over
             // either.
-            Err(_) => {}
+            Err(_) => {
+                self.temporary_since = None;
+                Ok(RetryVerdict::Again)
+            }
         }
-        if self.refusals < REFUSALS { Ok(RetryVerdict::Again) } else { Err(problem) }
+    }
+
+    /// Whether no further attempt is made, now that the database has accepted another write.
+    fn is_exhausted(&mut self, problem: &anyhow::Error, now: Instant) -> bool {
+        if is_transient(problem) {
+            return now - *self.temporary_since.get_or_insert(now) >= TEMPORARY_FOR;
+        }
+        self.refusals += 1;
+        self.refusals >= REFUSALS
     }
 }
 
@@ -99,5 +122,26 @@ impl Turn<'_> {
                 bail!("another worker has the lease");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::db::transient::Unavailable;
+    use anyhow::anyhow;
+
+    /// A result that was paid for is not given up because of a few seconds without a free
+    /// connection.
+    #[test]
+    fn temporary_failures_are_not_refusals() {
+        let (mut retry, now) = (Retry::default(), Instant::now());
+        let busy = || anyhow::Error::new(Unavailable("busy".into())).context("record");
+        let minutes = |count| now + Duration::from_mins(count);
+        let exhausted = (0..=10).map(|at| retry.is_exhausted(&busy(), minutes(at)));
+        assert_eq!(exhausted.filter(|exhausted| *exhausted).count(), 1, "after ten minutes");
+        let mut retry = Retry::default();
+        let refused = (0..6).map(|_| retry.is_exhausted(&anyhow!("refused"), now));
+        assert_eq!(refused.collect::<Vec<_>>(), [false, false, false, false, false, true]);
     }
 }

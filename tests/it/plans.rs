@@ -275,21 +275,43 @@ const PARTIAL: &[&str] = &[
     "schedules_due",
 ];
 
-/// The same for PostgreSQL: an index scan without a condition reads the whole index.
-fn scanned_by_postgres(plan: &[String]) -> Vec<String> {
+/// The same for PostgreSQL: an index scan without a condition for the leading column reads the whole
+/// index.
+fn scanned_by_postgres(plan: &[String], indexes: &Indexes) -> Vec<String> {
     let mut found = Vec::new();
     for (at, line) in plan.iter().enumerate() {
         let line = line.trim().trim_start_matches("->").trim();
-        let table = line.split(" on ").nth(1).and_then(|rest| rest.split_whitespace().next());
-        let has_condition = plan.get(at + 1).is_some_and(|next| next.contains("Index Cond"));
-        let whole = line.starts_with("Seq Scan")
-            || (line.starts_with("Index") && line.contains(" using ") && !has_condition);
+        let condition = plan.get(at + 1).filter(|next| next.contains("Index Cond"));
+        let follows = |word: &str| line.split(word).nth(1)?.split_whitespace().next();
+        let index = match follows(" using ") {
+            Some(index) => Some(index),
+            None => follows("Bitmap Index Scan on "),
+        };
+        let table = match index.and_then(|index| indexes.get(index)) {
+            Some((_, leading)) if condition.is_some_and(|c| c.contains(leading.as_str())) => None,
+            Some((table, _)) => Some(table.as_str()),
+            None => follows(" on ").filter(|_| line.starts_with("Seq Scan")),
+        };
         let partial = PARTIAL.iter().any(|index| line.contains(index));
-        if let Some(table) = table.filter(|_| whole && !partial) {
-            found.push(table.to_owned());
-        }
+        found.extend(table.filter(|_| !partial).map(str::to_owned));
     }
     found
+}
+
+/// The table of each index, and its leading column or expression.
+type Indexes = BTreeMap<String, (String, String)>;
+
+async fn indexes(url: &str) -> Indexes {
+    let mut conn = sqlx::PgConnection::connect(url).await.unwrap();
+    let sql = "
+        SELECT i.relname::text, t.relname::text, pg_get_indexdef(i.oid, 1, true)
+        FROM pg_index x
+        JOIN pg_class i ON i.oid = x.indexrelid
+        JOIN pg_class t ON t.oid = x.indrelid
+        WHERE i.relnamespace = 'public'::regnamespace";
+    let rows: Vec<(String, String, String)> =
+        sqlx::query_as(sql).fetch_all(&mut conn).await.unwrap();
+    rows.into_iter().map(|(index, table, leading)| (index, (table, leading))).collect()
 }
 
 /// The aliases of tables in a statement.
@@ -347,6 +369,7 @@ async fn explained_by_postgres(url: &str, statement: &str) -> Vec<String> {
 async fn scans(world: &World, statements: BTreeSet<String>) -> Vec<String> {
     let url = world.config.store_url();
     let statements: Vec<_> = statements.iter().filter(|statement| is_planned(statement)).collect();
+    let indexes = if world.is_on_sqlite() { Indexes::default() } else { indexes(&url).await };
     let mut plans = Vec::new();
     for statement in &statements {
         plans.push(if world.is_on_sqlite() {
@@ -354,7 +377,7 @@ async fn scans(world: &World, statements: BTreeSet<String>) -> Vec<String> {
             (scanned_by_sqlite(&plan), plan)
         } else {
             let plan = explained_by_postgres(&url, statement).await;
-            (scanned_by_postgres(&plan), plan)
+            (scanned_by_postgres(&plan, &indexes), plan)
         });
     }
     // PostgreSQL scans tiny indexes and ignores small limits: a scan counts only if it is planned
@@ -362,7 +385,8 @@ async fn scans(world: &World, statements: BTreeSet<String>) -> Vec<String> {
     if !world.is_on_sqlite() {
         enlarge(&url).await;
         for (statement, (scanned, _)) in statements.iter().zip(&mut plans) {
-            let large = scanned_by_postgres(&explained_by_postgres(&url, statement).await);
+            let plan = explained_by_postgres(&url, statement).await;
+            let large = scanned_by_postgres(&plan, &indexes);
             scanned.retain(|table| large.contains(table));
         }
     }

@@ -269,10 +269,12 @@ pub async fn asked_since(
         fetch_one,
         "
         -- asked since
-        SELECT COUNT(*) FROM approvals
-        WHERE created_at > $2 AND (conversation = $1 OR conversation IN (
+        SELECT COUNT(*) FROM (
+            SELECT CAST($1 AS TEXT) AS id
+            UNION ALL
             SELECT id FROM conversations WHERE root = $1
-        ))",
+        ) c
+        JOIN approvals a ON a.conversation = c.id AND a.created_at > $2",
         conversation.as_str(),
         since.timestamp_millis()
     );

@@ -169,7 +169,7 @@ impl Db {
     }
 }
 
-fn unavailable(problem: &str) -> anyhow::Error {
+pub(super) fn unavailable(problem: &str) -> anyhow::Error {
     Unavailable(problem.to_owned()).into()
 }
 

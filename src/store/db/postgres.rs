@@ -1,12 +1,16 @@
-//! PostgreSQL: its pool of connections, and transactions that are retried after a conflict.
+//! PostgreSQL: its pool of connections, time limits, and transactions that are retried after a
+//! conflict.
 
 use anyhow::{Context as _, Result, anyhow};
-use futures::{FutureExt as _, future::BoxFuture};
+use futures::{FutureExt as _, TryFutureExt as _, future::BoxFuture};
 use sqlx::{
-    Connection as _, PgConnection, PgPool,
+    Connection as _, PgConnection, PgPool, Postgres,
+    pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
-use std::{future::pending, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
+use std::{
+    future::pending, io::ErrorKind, panic::AssertUnwindSafe, str::FromStr as _, time::Duration,
+};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
@@ -15,6 +19,7 @@ use super::{
     Conn, Extent, Tx,
     migrations::{Dialect, migrations},
     oldest_release::{OLDEST, ensure_new_enough},
+    unavailable,
 };
 use crate::store::wake::Wakeups;
 
@@ -23,6 +28,17 @@ const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
 /// A connection to PostgreSQL is pinged before it is used if it was idle for at least this long. It
 /// may have been closed in an outage, in which case the operation would fail.
 const PING_AFTER: Duration = Duration::from_secs(1);
+/// A connection that does not answer a ping within this time, before or after its use, is closed.
+const PING_FOR: Duration = Duration::from_secs(5);
+/// The limits of the server: for a statement, for the wait for a lock, and for the time between two
+/// statements of a transaction, so that a node that was suspended does not block the others.
+const SESSION_LIMITS: &str = "
+    SET statement_timeout = '60s';
+    SET lock_timeout = '30s';
+    SET idle_in_transaction_session_timeout = '15s'";
+/// The limit for a transaction, for a server that no longer answers. Whether it was committed is
+/// then unknown.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 
 /// Connects to a database server once, and disconnects.
 pub(in crate::store) async fn reach(url: &str) -> Result<()> {
@@ -34,25 +50,67 @@ pub(in crate::store) async fn reach(url: &str) -> Result<()> {
 
 pub(super) async fn open(url: &str, connections: u32) -> Result<PgPool> {
     let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
-    let pool = PgPoolOptions::new()
+    migrate(&options).await?;
+    Ok(pool_options(connections).connect_with(options).await?)
+}
+
+fn pool_options(connections: u32) -> PgPoolOptions {
+    PgPoolOptions::new()
         .max_connections(connections)
         .test_before_acquire(false)
+        .after_connect(|conn, _| sqlx::raw_sql(SESSION_LIMITS).execute(conn).map_ok(|_| ()).boxed())
         .before_acquire(|conn, meta| {
             async move {
                 if meta.idle_for >= PING_AFTER {
-                    conn.ping().await?;
+                    let pong = tokio::time::timeout(PING_FOR, conn.ping()).await;
+                    pong.map_err(|_| sqlx::Error::Io(ErrorKind::TimedOut.into()))??;
                 }
                 Ok(true)
             }
             .boxed()
         })
         .acquire_timeout(Duration::from_secs(10))
-        .connect_with(options)
-        .await?;
+}
+
+/// On a connection of its own, without the limits of the others: a migration may take long, or wait
+/// for that of another node.
+async fn migrate(options: &PgConnectOptions) -> Result<()> {
+    let mut conn = PgConnection::connect_with(options).await?;
     let all = migrations(Dialect::Postgres);
-    all.run(&pool).await.context("migrating")?;
-    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
-    Ok(pool)
+    all.run(&mut conn).await.context("migrating")?;
+    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
+    Ok(conn.close().await?)
+}
+
+/// A connection that returns to the pool when it is dropped, or is closed if it does not answer.
+struct PooledConnection {
+    conn: PoolConnection<Postgres>,
+    is_unanswered: bool,
+}
+
+impl PooledConnection {
+    async fn acquire(pool: &PgPool) -> Result<Self> {
+        Ok(Self { conn: pool.acquire().await?, is_unanswered: false })
+    }
+
+    /// The server did not answer in time. The connection is closed, since its state is unknown.
+    fn close_unanswered(&mut self) -> anyhow::Error {
+        self.is_unanswered = true;
+        unavailable("the database server did not answer in time")
+    }
+}
+
+impl Drop for PooledConnection {
+    fn drop(&mut self) {
+        if self.is_unanswered {
+            return self.conn.close_on_drop();
+        }
+        // The pool pings a connection that returns. Without a limit, one to a server that does not
+        // answer would occupy a place in the pool.
+        let returned = tokio::time::timeout(PING_FOR, self.conn.return_to_pool());
+        #[expect(clippy::disallowed_methods, reason = "ends soon, and nothing depends on it")]
+        tokio::spawn(returned);
+    }
 }
 
 /// Runs `work` in a transaction, and `after` when it is committed.
@@ -89,8 +147,10 @@ where
 {
     let pool = pool.clone();
     let read = AbortOnDropHandle::new(spawn(async move {
-        let mut conn = pool.acquire().await?;
-        work(&mut Tx { conn: Conn::Postgres(&mut conn), wakeups: Wakeups::default() }).await
+        let mut conn = PooledConnection::acquire(&pool).await?;
+        let mut tx = Tx { conn: Conn::Postgres(&mut conn.conn), wakeups: Wakeups::default() };
+        let read = tokio::time::timeout(ANSWERS_WITHIN, work(&mut tx)).await;
+        read.unwrap_or_else(|_| Err(conn.close_unanswered()))
     }));
     read.await.context("the read was aborted")?
 }
@@ -128,14 +188,17 @@ async fn write_on<T, F>(pool: &PgPool, extent: Extent, work: F) -> Result<(T, Wa
 where
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
 {
-    if extent == Extent::Statement {
-        let mut conn = pool.acquire().await?;
-        return run(&mut conn, work).await;
-    }
-    let mut open = pool.begin().await?;
-    let done = run(&mut open, work).await?;
-    open.commit().await?;
-    Ok(done)
+    let mut conn = PooledConnection::acquire(pool).await?;
+    let written = tokio::time::timeout(ANSWERS_WITHIN, async {
+        if extent == Extent::Statement {
+            return run(&mut conn.conn, work).await;
+        }
+        let mut open = conn.conn.begin().await?;
+        let done = run(&mut open, work).await?;
+        open.commit().await?;
+        Ok(done)
+    });
+    written.await.unwrap_or_else(|_| Err(conn.close_unanswered()))
 }
 
 async fn run<T, F>(conn: &mut PgConnection, work: F) -> Result<(T, Wakeups)>
@@ -156,4 +219,73 @@ fn is_conflict(problem: &anyhow::Error) -> bool {
         _ => None,
     });
     matches!(code.as_deref(), Some("40P01" | "40001"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::db::{sql, transient::is_transient};
+    use tokio::{
+        io::copy_bidirectional,
+        net::{TcpListener, TcpStream},
+        task::JoinSet,
+    };
+    use tokio_util::sync::CancellationToken;
+
+    #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
+    fn server() -> String {
+        std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL")
+    }
+
+    /// Forwards connections to the server. When `silent` is cancelled, those that are open stay open,
+    /// but nothing passes any more, as after a failure of the network.
+    async fn forward(listener: TcpListener, silent: CancellationToken) {
+        let server = server();
+        let (_, server) = server.rsplit_once('@').unwrap();
+        let mut connections = JoinSet::new();
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let mut server = TcpStream::connect(server).await.unwrap();
+            let silent =
+                if silent.is_cancelled() { CancellationToken::new() } else { silent.clone() };
+            connections.spawn(async move {
+                let forwarded = copy_bidirectional(&mut client, &mut server);
+                if silent.run_until_cancelled(forwarded).await.is_none() {
+                    pending::<()>().await;
+                }
+            });
+        }
+    }
+
+    async fn lock_timeout(pool: &PgPool) -> Result<String> {
+        let shown = read(pool, |tx| {
+            Box::pin(async move {
+                let (shown,): (String,) = sql!(tx, fetch_one, "SHOW lock_timeout");
+                Ok(shown)
+            })
+        });
+        shown.await
+    }
+
+    /// A server that does not answer keeps neither its caller nor a connection.
+    #[tokio::test]
+    async fn a_silent_server_is_left() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let silent = CancellationToken::new();
+        let mut forwarder = JoinSet::new();
+        forwarder.spawn(forward(listener, silent.clone()));
+        let options = PgConnectOptions::from_str(&server()).unwrap().host("127.0.0.1").port(port);
+        let pool = pool_options(1).connect_lazy_with(options.database("postgres"));
+        assert_eq!(lock_timeout(&pool).await.unwrap(), "30s");
+        while pool.num_idle() == 0 {
+            tokio::task::yield_now().await;
+        }
+        silent.cancel();
+        tokio::time::pause();
+        let problem = lock_timeout(&pool).await.unwrap_err();
+        assert!(is_transient(&problem) && problem.to_string().contains("in time"), "{problem:#}");
+        tokio::time::resume();
+        assert_eq!(lock_timeout(&pool).await.unwrap(), "30s");
+    }
 }

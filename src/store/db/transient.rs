@@ -1,6 +1,35 @@
 //! Which database errors are temporary, so that the same transaction may succeed later.
 
-use anyhow::Error;
+use anyhow::{Error, Result};
+use std::{
+    future::{Future, pending},
+    time::{Duration, Instant},
+};
+
+/// How long an operation is repeated.
+const REPEAT_FOR: Duration = Duration::from_mins(10);
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Repeats an operation while it fails for a temporary reason, for at most ten minutes. For
+/// operations that have the same effect when they are repeated after a commit whose acknowledgement
+/// was lost.
+pub async fn until_available<T, F>(mut operation: impl FnMut() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    let (started, mut wait) = (Instant::now(), FIRST_WAIT);
+    loop {
+        let problem = match operation().await {
+            Err(problem) if is_transient(&problem) && started.elapsed() < REPEAT_FOR => problem,
+            done => return done,
+        };
+        tracing::warn!(error = format!("{problem:#}"), "database operation failed, will retry");
+        // In real time: nothing signals that the database is available again.
+        let _ = tokio::time::timeout(wait, pending::<()>()).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
+    }
+}
 
 /// The database did not accept or did not commit a transaction; nothing took effect.
 #[derive(Debug, thiserror::Error)]
@@ -39,9 +68,9 @@ fn passes_on_postgres(problem: &sqlx::Error) -> bool {
 fn is_temporary(code: &str) -> bool {
     /// Connection, rollback, resources, object in use, operator intervention, system error.
     const CLASSES: [&str; 6] = ["08", "40", "53", "55", "57", "58"];
-    /// The server is a standby, as during a failover.
-    const READ_ONLY: &str = "25006";
-    code == READ_ONLY || code.get(..2).is_some_and(|class| CLASSES.contains(&class))
+    /// The server is a standby, as during a failover; the transaction was idle for too long.
+    const CODES: [&str; 2] = ["25006", "25P03"];
+    CODES.contains(&code) || code.get(..2).is_some_and(|class| CLASSES.contains(&class))
 }
 
 #[cfg(test)]
@@ -51,7 +80,7 @@ mod tests {
 
     #[test]
     fn errors_of_the_database_pass_and_errors_of_the_data_do_not() {
-        for code in ["08006", "40001", "40P01", "53300", "57P01", "25006"] {
+        for code in ["08006", "40001", "40P01", "53300", "57P01", "25006", "25P03"] {
             assert!(is_temporary(code), "{code}");
         }
         for code in ["22021", "23505", "25P02", "42P01"] {
@@ -71,5 +100,25 @@ mod tests {
         assert!(is_transient(&lost.unwrap_err()));
         assert!(is_transient(&Error::new(Unavailable("disk full".into())).context("receive")));
         assert!(!is_transient(&anyhow!("a transaction panicked")));
+    }
+
+    /// Each attempt of an operation fails with the next of these errors.
+    async fn repeated(mut problems: Vec<Error>) -> (Result<()>, usize) {
+        problems.reverse();
+        let mut attempts = 0;
+        let done = until_available(|| {
+            attempts += 1;
+            std::future::ready(problems.pop().map_or(Ok(()), Err))
+        });
+        (done.await, attempts)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_temporary_failures_are_repeated() {
+        let busy = || Error::new(Unavailable("busy".into()));
+        let (done, attempts) = repeated(vec![busy(), busy().context("claim")]).await;
+        assert_eq!((done.is_ok(), attempts), (true, 3));
+        let (done, attempts) = repeated(vec![busy(), anyhow!("a bad row")]).await;
+        assert_eq!((done.unwrap_err().to_string().as_str(), attempts), ("a bad row", 2));
     }
 }

@@ -135,7 +135,7 @@ impl Store {
         let beat = self.write_with((), "heartbeat", WriteMode::VOLATILE, move |tx| {
             Box::pin(async move {
                 let now = tx.now_ms().await?;
-                renew(tx, &held, &node, now + term).await?;
+                renew(tx, &held, &node, now + term, LockedRows::Skip).await?;
                 Ok(now)
             })
         });
@@ -156,7 +156,7 @@ pub(in crate::store) async fn before_claim(
         return Ok(now);
     }
     if held.is_overdue(now, term) {
-        renew(tx, held, node, now + term).await?;
+        renew(tx, held, node, now + term, LockedRows::Wait).await?;
         held.beaten(now, term);
     } else if held.state().beaten_at.is_none() {
         held.beaten(now, term);
@@ -165,58 +165,88 @@ pub(in crate::store) async fn before_claim(
 }
 
 /// The leases are one JSON array of ids and fences, which each database expands with its own
-/// functions.
+/// functions. On PostgreSQL the rows are locked in a fixed order, so that two nodes cannot deadlock.
 macro_rules! renew {
-    ($table:literal, $fence:literal, $held:literal) => {
+    ($table:literal, $fence:literal, $held:literal, $lock:literal) => {
         concat!(
             "
-            -- heartbeat
+            -- renew leases
             UPDATE ",
             $table,
             "
             SET lease_until = $1
-            FROM (",
+            WHERE id IN (
+                SELECT t.id FROM (",
             $held,
             ") AS held
-            WHERE ",
+                JOIN ",
             $table,
-            ".id = held.id AND ",
-            $table,
-            ".",
+            " t ON t.id = held.id AND t.",
             $fence,
-            " = held.fence AND lease_node = $2 AND lease_until > 0"
+            " = held.fence
+                WHERE t.lease_node = $2 AND t.lease_until > 0
+                ",
+            $lock,
+            "
+            )"
         )
     };
 }
 
 macro_rules! renews {
-    ($tx:expr, $table:literal, $fence:literal) => {
+    ($tx:expr, $busy:expr, $table:literal, $fence:literal) => {{
+        macro_rules! on_postgres {
+            ($lock:literal) => {
+                renew!(
+                    $table,
+                    $fence,
+                    "SELECT value ->> 0 AS id, CAST(value ->> 1 AS BIGINT) AS fence
+                    FROM json_array_elements(CAST($3 AS JSON))",
+                    $lock
+                )
+            };
+        }
         $tx.either(
             renew!(
                 $table,
                 $fence,
                 "SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS fence
-                FROM json_each($3)"
+                FROM json_each($3)",
+                ""
             ),
-            renew!(
-                $table,
-                $fence,
-                "SELECT value ->> 0 AS id, CAST(value ->> 1 AS BIGINT) AS fence
-                FROM json_array_elements(CAST($3 AS JSON))"
-            ),
+            match $busy {
+                LockedRows::Wait => on_postgres!("ORDER BY t.id FOR NO KEY UPDATE OF t"),
+                LockedRows::Skip => {
+                    on_postgres!("ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED")
+                }
+            },
         )
-    };
+    }};
 }
 
-async fn renew(tx: &mut Tx<'_>, held: &Held, node: &NodeId, until: i64) -> Result<()> {
+/// What is done about rows that another transaction has locked.
+#[derive(Debug, Clone, Copy)]
+enum LockedRows {
+    Wait,
+    /// They are renewed by the next heartbeat. One locked row must not let all leases expire.
+    Skip,
+}
+
+async fn renew(
+    tx: &mut Tx<'_>,
+    held: &Held,
+    node: &NodeId,
+    until: i64,
+    locked: LockedRows,
+) -> Result<()> {
     let keys = held.keys();
     if keys.is_empty() {
         return Ok(());
     }
     let keys = serde_json::to_string(&keys)?;
     // The fence of a send is the number of its attempt.
-    let conversations = renews!(tx, "conversations", "fence");
-    for renew in [conversations, renews!(tx, "outbox", "attempts")] {
+    let conversations = renews!(tx, locked, "conversations", "fence");
+    for renew in [conversations, renews!(tx, locked, "outbox", "attempts")] {
         sql!(tx, execute, renew, until, node.as_str(), keys.as_str());
     }
     Ok(())

@@ -56,7 +56,7 @@ impl Store {
         let claimed = self.write_with(permit, "claim sends", WriteMode::VOLATILE, move |tx| {
             Box::pin(claim_all(tx, claim, shares))
         });
-        claimed.await
+        claimed.await.inspect_err(|_| self.held.missed())
     }
 
     pub(super) fn send_claim(&self, now: DateTime<Utc>) -> SendClaim {
@@ -329,7 +329,10 @@ pub(super) fn sending(claim: &SendClaim, channel: &str, due: DueRow) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{StoreOptions, db::sqlite::FromSqliteRow};
+    use crate::{
+        crash,
+        store::{StoreOptions, db::sqlite::FromSqliteRow},
+    };
     use futures::FutureExt as _;
 
     /// Without a free permit, nothing can be claimed and the database is not queried.
@@ -543,6 +546,22 @@ mod tests {
     #[tokio::test]
     async fn committed_rows_are_claimed_at_once_on_postgres() {
         committed_rows_are_claimed_at_once(on_postgres().await).await;
+    }
+
+    /// After a failed claim, leases may have expired: nothing is claimed without renewing them first.
+    /// Proves I7.
+    #[tokio::test]
+    async fn a_failed_claim_counts_as_a_missed_heartbeat() {
+        let scratch = on_sqlite().await;
+        scratch.fill("tg", 1, 1).await;
+        let Store { held, .. } = &scratch.store;
+        scratch.store.heartbeat().await.unwrap();
+        assert!(held.claims_between(scratch.store.term_ms()).is_some());
+        crash::refuse_next("claim sends", 1);
+        let share = vec![Share { channel: "tg".into(), limit: 9 }];
+        scratch.store.claim_sends(share, now()).await.unwrap_err();
+        assert!(held.claims_between(scratch.store.term_ms()).is_none());
+        scratch.end().await;
     }
 
     /// Rows that wait for a removed channel are given up eventually.

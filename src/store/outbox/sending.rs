@@ -152,7 +152,7 @@ impl Store {
         self.write("defer send", move |tx| Box::pin(defer_send(tx, sending, until))).await
     }
 
-    /// Schedules another attempt.
+    /// Schedules another attempt. Has no further effect if it is repeated.
     pub async fn try_again(&self, sending: &Sending, failed: Failed) -> Result<()> {
         let sending = sending.clone();
         self.write("try again", move |tx| Box::pin(try_again(tx, sending, failed))).await
@@ -291,7 +291,7 @@ async fn record_end(
 }
 
 async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<()> {
-    sql!(
+    let retried = sql!(
         tx,
         execute,
         "
@@ -299,7 +299,8 @@ async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<
         UPDATE outbox
         SET lease_until = 0, not_before = $1, due_at = $1, problem = $2,
             aged_ms = aged_ms + $3, unknowns = unknowns + $4
-        WHERE id = $5 AND status = 'waiting' AND lease_node = $6 AND attempts = $7",
+        WHERE id = $5 AND status = 'waiting' AND lease_node = $6 AND attempts = $7
+        AND (lease_until > 0 OR not_before <> $1)",
         failed.not_before.timestamp_millis(),
         failed.problem,
         failed.ages_by.num_milliseconds(),
@@ -308,7 +309,9 @@ async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<
         sending.node.as_str(),
         sending.attempts
     );
-    tx.wakeups.counts.push(committed::of_send("retried"));
+    if retried > 0 {
+        tx.wakeups.counts.push(committed::of_send("retried"));
+    }
     Ok(())
 }
 

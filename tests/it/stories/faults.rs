@@ -1,11 +1,15 @@
 //! The database fails temporarily or permanently during work. Completed work is kept.
 
 use async_trait::async_trait;
+use channels::Place;
 use chrono::TimeDelta;
 use countersign::{
     agent::catalog::{EffectClass, ToolSpec},
     crash,
-    journal::event::{Event, Outcome, Speaker},
+    journal::{
+        event::{Event, Outcome, Speaker},
+        ids::ConversationId,
+    },
     llm::scripted::{Gate, call, say, wait},
     store::{
         approvals::grants,
@@ -260,6 +264,43 @@ story! {
         assert_eq!(two.worker.advance_ready().await.unwrap(), 1);
         drop(left);
     }
+}
+
+/// A row that another transaction has locked does not keep the leases of all others from being
+/// renewed.
+/// Proves I7, R4.
+#[tokio::test]
+async fn a_locked_row_does_not_stop_the_heartbeat() {
+    use sqlx::{Connection as _, Executor as _};
+    let mut world = World::on_postgres().await;
+    let app = world.node().await;
+    for chat in ["-8", "-9"] {
+        let place = Place { chat: chat.into(), ..World::group() };
+        let said = world.said("hello");
+        world.takes_at(place, &app, "1", said).await;
+    }
+    let store = &app.gateway.store;
+    let claimed = store.claim(9, world.clock_now()).await.unwrap();
+    let ids = claimed.iter().map(|claimed| claimed.lease.conversation()).collect::<Vec<_>>();
+    assert_eq!(ids.len(), 2);
+    let mut other = sqlx::PgConnection::connect(&world.config.store_url()).await.unwrap();
+    let until = async |conn: &mut sqlx::PgConnection, id: &ConversationId| {
+        let sql = "SELECT lease_until FROM conversations WHERE id = $1";
+        let until: (i64,) = sqlx::query_as(sql).bind(id.as_str()).fetch_one(conn).await.unwrap();
+        until.0
+    };
+    let before = [until(&mut other, ids[0]).await, until(&mut other, ids[1]).await];
+    other.execute("BEGIN").await.unwrap();
+    let lock = sqlx::query("UPDATE conversations SET fence = fence WHERE id = $1");
+    lock.bind(ids[0].as_str()).execute(&mut other).await.unwrap();
+    crash::move_database_clock(1_000);
+    let beaten = tokio::time::timeout(Duration::from_secs(20), store.heartbeat()).await;
+    beaten.expect("the heartbeat does not wait for the lock").unwrap();
+    other.execute("ROLLBACK").await.unwrap();
+    assert_eq!(until(&mut other, ids[0]).await, before[0]);
+    assert!(until(&mut other, ids[1]).await >= before[1] + 1_000);
+    drop(claimed);
+    world.end().await;
 }
 
 /// Runs until it is told to end.

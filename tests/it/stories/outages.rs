@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use countersign::{
     app::App,
     clock::Clock as _,
+    crash,
     gateway::deliver,
     llm::scripted::say,
     store::outbox::{
@@ -199,6 +200,21 @@ story! {
             deliver_all(&app).await;
         }
         assert_eq!(world.shown(), "hello …\nhello Ann");
+    }
+}
+
+story! {
+    /// What the platform has shown is recorded once the database takes it: it is neither shown
+    /// again nor marked as a possible duplicate.
+    /// Proves I3, I4.
+    async fn a_send_is_recorded_once_the_database_takes_it(world: &mut World) {
+        for transaction in ["record receipt", "end send"] {
+            crash::refuse_next(transaction, 2);
+            world.model_will(say("A first answer."));
+            world.ann_says("hi").await;
+        }
+        assert_eq!(world.shown(), "A first answer.\nA first answer.");
+        assert_eq!(statuses(world).await, ["sent", "sent"]);
     }
 }
 
