@@ -3,13 +3,13 @@
 use countersign::tools::custom::{Tool as _, tool};
 use std::io::Write as _;
 
-/// Multiplies the whole numbers from 1 up to one.
+/// Returns the factorial of a number.
 #[tool]
 fn factorial(
     /// From 0 to 20
     n: u64,
 ) -> Result<u64, &'static str> {
-    (1..=n).try_fold(1, u64::checked_mul).ok_or("That has too many digits: 20 is the most.")
+    (1..=n).try_fold(1, u64::checked_mul).ok_or("the maximum is 20")
 }
 
 fn main() -> std::io::Result<()> {

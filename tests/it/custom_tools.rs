@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::{api::Served, stable_output::stable, story, world::World};
 
-/// Multiplies the whole numbers from 1 up to one.
+/// Returns the factorial of a number.
 ///
 /// Of 0 that is 1.
 #[tool]
@@ -21,7 +21,7 @@ fn factorial(
     /// From 0 to 20
     n: u64,
 ) -> Result<u64, &'static str> {
-    (1..=n).try_fold(1, u64::checked_mul).ok_or("That has too many digits: 20 is the most.")
+    (1..=n).try_fold(1, u64::checked_mul).ok_or("the maximum is 20")
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -57,10 +57,7 @@ fn say_again(
 fn a_function_declares_everything_about_its_tool() {
     let spec = Factorial.spec();
     assert_eq!(spec.name, "factorial");
-    assert_eq!(
-        spec.description,
-        "Multiplies the whole numbers from 1 up to one.\n\nOf 0 that is 1."
-    );
+    assert_eq!(spec.description, "Returns the factorial of a number.\n\nOf 0 that is 1.");
     let parameters = json!({
         "type": "object",
         "properties": { "n": { "type": "integer", "minimum": 0, "description": "From 0 to 20" } },
@@ -99,7 +96,7 @@ story! {
         assert_snapshot!(world.last(), @r"Allow **move\_point**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.ann_presses("Allow once").await;
         let results = world.results().await;
-        assert_eq!(results[..2], ["120", "That has too many digits: 20 is the most."]);
+        assert_eq!(results[..2], ["120", "the maximum is 20"]);
         assert_snapshot!(stable(&results[2]), @r#"Invalid parameters: /n: "five" is not of type "integer""#);
         assert_snapshot!(stable(&results[3]), @"Invalid parameters: Missing 'n' parameter");
         assert_eq!(results[4..], ["hello", r#"["Ann",{"x":1.5,"y":2.0}]"#]);

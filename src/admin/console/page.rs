@@ -97,7 +97,7 @@ const DONE: &[(&str, &str)] = &[
     ("voted", "Vote saved. More people have to agree."),
     ("vote_withdrawn", "Vote withdrawn."),
     ("set", "Saved. Takes effect from the next turn."),
-    ("added", "Rule added. It takes effect immediately on all nodes."),
+    ("added", "Rule saved. It takes effect immediately on all nodes."),
     ("removed", "Removed."),
     ("replayed", "Queued for another attempt."),
     ("dropped", "Dropped. It will not be sent."),

@@ -112,7 +112,7 @@ pub(super) const TEXTS: &[ConsoleText] = &[
         "在 {{ question.channel }}，截止 {{ question.expires_at|instant }}",
     ),
     text(
-        "Rule added. It takes effect immediately on all nodes.",
+        "Rule saved. It takes effect immediately on all nodes.",
         "Regel gespeichert. Sie gilt sofort auf allen Knoten.",
         "Regla guardada. Surte efecto de inmediato en todos los nodos.",
         "规则已保存，立即在所有节点生效。",
