@@ -353,7 +353,7 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
     app.start();
     tokio::select! {
         _ = signals.next() => {}
-        ended = app::terminal::all_is_said(app, terminal) => ended?,
+        ended = app::terminal::until_all_answered(app, terminal) => ended?,
     }
     app.stop().await
 }

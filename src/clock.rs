@@ -36,7 +36,7 @@ impl SystemClock {
 /// The maximum round trip for reading the shared clock. The error is at most half of it.
 const PRECISE_WITHIN: Duration = Duration::from_millis(500);
 /// How often a long wait checks the clock, because it may jump ahead.
-const LOOKS_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Synchronises this process with the shared clock, which returned `time` between the two instants.
 pub fn follow(time: DateTime<Utc>, asked_at: Instant, answered_at: Instant) {
@@ -102,7 +102,7 @@ impl Clock for SystemClock {
             && !left.is_zero()
         {
             #[expect(clippy::disallowed_methods, reason = "the only place that waits for a time")]
-            tokio::time::sleep(left.min(LOOKS_EVERY)).await;
+            tokio::time::sleep(left.min(POLL_INTERVAL)).await;
         }
     }
 }

@@ -42,21 +42,21 @@ const STACK_BYTES: usize = 32 * 1024 * 1024;
 /// bytes for standard output.
 ///
 /// It is called after the process has been confined, and nothing of the input has been read before.
-pub type OwnWork = fn(description: &str, input: &[u8]) -> io::Result<Vec<u8>>;
+pub type JobFunction = fn(description: &str, input: &[u8]) -> io::Result<Vec<u8>>;
 
 /// Does the job that was given as JSON, with `own` for the jobs of the binary. Returns the exit
 /// code of the process.
 ///
 /// Has to be called before the process starts threads, because restrictions apply to the calling
 /// thread and to those that it starts.
-pub fn run(job: &str, own: OwnWork) -> i32 {
+pub fn run(job: &str, own: JobFunction) -> i32 {
     confined(job, own).unwrap_or_else(|problem| {
         let _ = writeln!(io::stderr(), "{problem:#}");
         NOT_CONFINED
     })
 }
 
-fn confined(job: &str, own: OwnWork) -> Result<i32> {
+fn confined(job: &str, own: JobFunction) -> Result<i32> {
     close_inherited().context("inherited file descriptors")?;
     let job: Job = serde_json::from_str(job).context("the job")?;
     if let Some(limits) = job.limits {
@@ -146,7 +146,7 @@ fn close_files(job: &Job) -> Result<()> {
 }
 
 /// Passes standard input to `own` and writes the result to standard output.
-fn work(description: String, own: OwnWork) -> Result<i32> {
+fn work(description: String, own: JobFunction) -> Result<i32> {
     let mut input = Vec::new();
     io::stdin().read_to_end(&mut input)?;
     let thread = thread::Builder::new().stack_size(STACK_BYTES);

@@ -27,7 +27,7 @@ pub enum Work {
     /// Start this program with its arguments, as its init process.
     Program(Vec<String>),
     /// Do a job of the binary, which this describes, with standard input: see
-    /// [`OwnWork`](super::confine::OwnWork).
+    /// [`JobFunction`](super::confine::JobFunction).
     Own(String),
 }
 

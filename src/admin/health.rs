@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use super::{Admin, api::inventory::StatusView};
 
 /// The database counts as down if it does not answer within this time.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The state of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub async fn ready(State(admin): State<Arc<Admin>>) -> Response {
         admin.gateway.store.ping().await?;
         admin.gateway.channel_states().await
     };
-    let (database, states) = match tokio::time::timeout(ANSWERS_WITHIN, look).await {
+    let (database, states) = match tokio::time::timeout(CHECK_TIMEOUT, look).await {
         Ok(Ok(states)) => (DatabaseHealth::Ok, states),
         Ok(Err(problem)) => {
             tracing::error!(problem = format!("{problem:#}"), "the database does not answer");

@@ -70,7 +70,7 @@ use crate::{
     agent::redact::Redactor,
     gateway::{
         Gateway,
-        webhooks::{Subscription, incoming::Inlet, outgoing::WebhookSender},
+        webhooks::{Subscription, incoming::IncomingWebhook, outgoing::WebhookSender},
     },
     journal::role::Role,
     store::people::BrowserSession,
@@ -100,7 +100,7 @@ pub struct Admin {
     /// Notifies the open pages of a person of a change.
     changed: broadcast::Sender<String>,
     /// The incoming webhooks, by name.
-    inlets: BTreeMap<String, Inlet>,
+    incoming_webhooks: BTreeMap<String, IncomingWebhook>,
     /// The subscriptions, which may decide approvals.
     subscriptions: BTreeMap<String, Subscription>,
     /// Allows other machines to read `/metrics`.
@@ -138,7 +138,7 @@ impl Admin {
         let stop = gateway.stop.child_token();
         let (wrong, bot) =
             (rate_limit::AddressLimit::of(web_session::WRONG_A_MINUTE), "Countersign".to_owned());
-        let (inlets, subscriptions) = (BTreeMap::new(), BTreeMap::new());
+        let (incoming_webhooks, subscriptions) = (BTreeMap::new(), BTreeMap::new());
         let planner = SchedulePlanner::new(&gateway.store, ScheduleLimits::default());
         Self {
             gateway,
@@ -148,7 +148,7 @@ impl Admin {
             bot,
             demo,
             changed,
-            inlets,
+            incoming_webhooks,
             subscriptions,
             metrics_token: None,
             requests: None,
@@ -185,13 +185,13 @@ impl Admin {
     }
 
     /// Sets the incoming webhooks.
-    pub fn with_inlets(
+    pub fn with_incoming_webhooks(
         self,
-        inlets: BTreeMap<String, Inlet>,
+        incoming_webhooks: BTreeMap<String, IncomingWebhook>,
         webhook_sender: &WebhookSender,
     ) -> Self {
         let subscriptions = webhook_sender.subscriptions.clone();
-        Self { inlets, subscriptions, ..self }
+        Self { incoming_webhooks, subscriptions, ..self }
     }
 
     /// Sets the token for metrics.

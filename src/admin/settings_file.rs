@@ -58,7 +58,7 @@ pub enum FieldKind {
 #[derive(Debug, Clone, Serialize)]
 pub struct FormField {
     pub key: String,
-    pub says: String,
+    pub description: String,
     pub default: String,
     #[serde(flatten)]
     pub kind: FieldKind,

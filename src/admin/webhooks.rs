@@ -100,14 +100,16 @@ pub async fn hook(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    let Some(inlet) = admin.inlets.get(&name) else {
+    let Some(webhook) = admin.incoming_webhooks.get(&name) else {
         return Ok(StatusCode::NOT_FOUND.into_response());
     };
     let request = pushed(&headers, body);
-    Ok(match take_in(&admin.gateway, inlet, &request).await? {
+    Ok(match take_in(&admin.gateway, webhook, &request).await? {
         // Slack shows what a slash command returns to the person.
-        WebhookOutcome::Yes if inlet.verify == Verify::Slack => StatusCode::OK.into_response(),
-        WebhookOutcome::Yes => Json(json!({ "taken": true })).into_response(),
+        WebhookOutcome::Accepted if webhook.verify == Verify::Slack => {
+            StatusCode::OK.into_response()
+        }
+        WebhookOutcome::Accepted => Json(json!({ "taken": true })).into_response(),
         WebhookOutcome::Challenged(challenge) => {
             Json(json!({ "challenge": challenge })).into_response()
         }
@@ -115,11 +117,11 @@ pub async fn hook(
             tracing::warn!(webhook.name = name, reason = %refused, "webhook rejected");
             StatusCode::UNAUTHORIZED.into_response()
         }
-        WebhookOutcome::Unreadable(problem) => {
+        WebhookOutcome::TemplateFailed(problem) => {
             tracing::error!(webhook.name = name, problem, "webhook template failed");
             StatusCode::UNPROCESSABLE_ENTITY.into_response()
         }
-        WebhookOutcome::TooFast(wait) => {
+        WebhookOutcome::RateLimited(wait) => {
             let wait = (wait.as_secs() + 1).to_string();
             (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, wait)]).into_response()
         }

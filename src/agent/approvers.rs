@@ -16,7 +16,7 @@ use crate::{
 #[serde(try_from = "RawApprovers", into = "RawApprovers")]
 pub struct Approvers {
     /// Any of these.
-    pub who: Vec<Who>,
+    pub who: Vec<ApproverSelector>,
     /// The number of different people who have to allow it. One denial is enough to deny.
     pub needed: usize,
     /// Excludes the requester, whatever other roles they have.
@@ -24,7 +24,7 @@ pub struct Approvers {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Who {
+pub enum ApproverSelector {
     /// The person on whose behalf the agent acts, unless it is a visitor, who is not authenticated.
     Requester,
     /// Anyone who may talk to the bot in that place.
@@ -54,7 +54,7 @@ pub struct Voter {
 
 impl Default for Approvers {
     fn default() -> Self {
-        Self { who: vec![Who::Requester], needed: 1, except_requester: false }
+        Self { who: vec![ApproverSelector::Requester], needed: 1, except_requester: false }
     }
 }
 
@@ -67,7 +67,7 @@ impl Approvers {
         let is_requester = voter.speaker.id == requester;
         !(self.except_requester && is_requester)
             && self.who.iter().any(|who| match who {
-                Who::Requester => is_requester && !voter.speaker.is_visitor(),
+                ApproverSelector::Requester => is_requester && !voter.speaker.is_visitor(),
                 other => other.is(voter),
             })
     }
@@ -80,7 +80,9 @@ impl Approvers {
 
     /// Whether the decision depends on roles that only the platform knows.
     pub fn ask_the_platform(&self) -> bool {
-        self.who.iter().any(|who| matches!(who, Who::Admins | Who::PlatformRole(_)))
+        self.who
+            .iter()
+            .any(|who| matches!(who, ApproverSelector::Admins | ApproverSelector::PlatformRole(_)))
     }
 
     /// Whether this person may decide for every requester. Required for grants to everyone:
@@ -105,7 +107,7 @@ impl Voter {
     }
 }
 
-impl Who {
+impl ApproverSelector {
     fn is(&self, voter: &Voter) -> bool {
         match self {
             Self::Requester => false,
@@ -206,11 +208,14 @@ impl TryFrom<RawApprovers> for Approvers {
             RawApprovers::List(who) => Table { who, needed: 1, except_requester: false },
             RawApprovers::Table(table) => table,
         };
-        let who = who.iter().map(|word| Who::parse(word)).collect::<Result<Vec<_>>>()?;
+        let who =
+            who.iter().map(|word| ApproverSelector::parse(word)).collect::<Result<Vec<_>>>()?;
         if who.is_empty() || needed == 0 {
             bail!("nobody could decide: `who` is empty, or `needed` is 0");
         }
-        let named = who.iter().all(|who| matches!(who, Who::Id(_) | Who::Requester));
+        let named = who
+            .iter()
+            .all(|who| matches!(who, ApproverSelector::Id(_) | ApproverSelector::Requester));
         if named && needed > who.len() {
             bail!("nobody could decide: {needed} have to agree, but only {} are named", who.len());
         }
@@ -221,10 +226,10 @@ impl TryFrom<RawApprovers> for Approvers {
 impl From<Approvers> for RawApprovers {
     fn from(approvers: Approvers) -> Self {
         let Approvers { who, needed, except_requester } = approvers;
-        if who == [Who::Members] && needed == 1 && except_requester {
+        if who == [ApproverSelector::Members] && needed == 1 && except_requester {
             return Self::Word(OTHERS.into());
         }
-        let mut words: Vec<_> = who.iter().map(Who::written).collect();
+        let mut words: Vec<_> = who.iter().map(ApproverSelector::written).collect();
         match (words.len(), needed, except_requester) {
             (1, 1, false) => Self::Word(words.remove(0)),
             (_, 1, false) => Self::List(words),

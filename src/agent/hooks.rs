@@ -21,7 +21,7 @@ pub struct Hook {
     pub on: HookPoint,
     /// Only for these tools. `None` means all tools.
     pub tool: Option<GlobMatcher>,
-    pub act: Act,
+    pub act: HookBehaviour,
     pub on_failure: OnFailure,
 }
 
@@ -30,11 +30,11 @@ pub struct Hook {
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
     Stop,
-    GoOn,
+    Continue,
 }
 
 #[derive(Debug, Clone)]
-pub enum Act {
+pub enum HookBehaviour {
     /// Replaces matches of the pattern with `text`. Without a pattern, redacts everything that
     /// looks like a secret.
     Redact { pattern: Option<Regex>, text: String },
@@ -113,7 +113,7 @@ impl Hook {
     /// Whether the hook runs once and its answer is recorded. A hook that only redacts the prompt
     /// instead applies to every prompt in the same way.
     pub fn is_asked(&self) -> bool {
-        !(self.on == HookPoint::BeforeLlm && matches!(self.act, Act::Redact { .. }))
+        !(self.on == HookPoint::BeforeLlm && matches!(self.act, HookBehaviour::Redact { .. }))
     }
 
     /// The answer of a built-in action. `None` if a program has to run.
@@ -122,34 +122,35 @@ impl Hook {
         // After the call, its arguments are no longer relevant.
         let of_a_call = input.arguments.as_ref().filter(|_| self.on == HookPoint::BeforeTool);
         Some(match &self.act {
-            Act::Redact { pattern, text } => {
+            HookBehaviour::Redact { pattern, text } => {
                 let clean = |old: &str| replaced(pattern.as_ref(), text, redactor, old);
                 let arguments = of_a_call.map(|old| mapped(old, &|_, text| clean(text)));
                 let arguments = arguments.filter(|new| Some(new) != of_a_call);
                 let text = Some(clean(&input.text)).filter(|new| *new != input.text);
                 HookAnswer { text, arguments: arguments.and_then(object), ..nothing() }
             }
-            Act::Inject { argument: Some(name), text } => {
+            HookBehaviour::Inject { argument: Some(name), text } => {
                 let mut arguments = of_a_call.cloned().and_then(object).unwrap_or_default();
                 arguments.insert(name.clone(), Value::from(text.as_str()));
                 HookAnswer { arguments: Some(arguments), ..nothing() }
             }
-            Act::Inject { text, .. } | Act::Annotate { text } => {
+            HookBehaviour::Inject { text, .. } | HookBehaviour::Annotate { text } => {
                 HookAnswer { note: Some(text.clone()), ..nothing() }
             }
-            Act::Validate(check) if check.matches(&input.text, of_a_call) => nothing(),
-            Act::Filter(check) if !check.matches(&input.text, of_a_call) => nothing(),
-            Act::Validate(Check { text, .. }) | Act::Filter(Check { text, .. }) => {
+            HookBehaviour::Validate(check) if check.matches(&input.text, of_a_call) => nothing(),
+            HookBehaviour::Filter(check) if !check.matches(&input.text, of_a_call) => nothing(),
+            HookBehaviour::Validate(Check { text, .. })
+            | HookBehaviour::Filter(Check { text, .. }) => {
                 HookAnswer { stop: Some(text.clone()), ..nothing() }
             }
-            Act::Run(_) => return None,
+            HookBehaviour::Run(_) => return None,
         })
     }
 
     /// The text of the prompt after redaction by this hook.
     pub fn cleaned(&self, text: &str, redactor: &Redactor) -> Option<String> {
         match &self.act {
-            Act::Redact { pattern, text: mark } if self.on == HookPoint::BeforeLlm => {
+            HookBehaviour::Redact { pattern, text: mark } if self.on == HookPoint::BeforeLlm => {
                 Some(replaced(pattern.as_ref(), mark, redactor, text))
             }
             _ => None,
@@ -257,7 +258,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn hook(on: HookPoint, act: Act) -> Hook {
+    fn hook(on: HookPoint, act: HookBehaviour) -> Hook {
         Hook { name: "h".into(), on, tool: None, act, on_failure: OnFailure::Stop }
     }
 
@@ -273,7 +274,7 @@ mod tests {
         HookInput { tool: Some("t".into()), arguments: Some(arguments), ..HookInput::default() }
     }
 
-    fn done(on: HookPoint, act: Act, mut input: HookInput) -> (HookInput, HookEffect) {
+    fn done(on: HookPoint, act: HookBehaviour, mut input: HookInput) -> (HookInput, HookEffect) {
         let answer = hook(on, act).answer(&input, &Redactor::default()).unwrap();
         let effect = input.take(on, answer).unwrap();
         (input, effect)
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_ready_made_actions_change_remark_and_stop() {
-        let redact = Act::Redact { pattern: Regex::new(r"\d{4}").ok(), text: "#".into() };
+        let redact = HookBehaviour::Redact { pattern: Regex::new(r"\d{4}").ok(), text: "#".into() };
         let (input, effect) = done(
             HookPoint::BeforeTool,
             redact.clone(),
@@ -291,27 +292,34 @@ mod tests {
         assert!(effect.changed);
         let reply = HookInput { text: "pin 1234".into(), ..HookInput::default() };
         assert_eq!(done(HookPoint::AfterLlm, redact, reply.clone()).0.text, "pin #");
-        let inject = Act::Inject { argument: Some("lang".into()), text: "de".into() };
+        let inject = HookBehaviour::Inject { argument: Some("lang".into()), text: "de".into() };
         let (input, _) = done(HookPoint::BeforeTool, inject, call(json!({ "q": "x" })));
         assert_eq!(input.arguments, Some(json!({ "q": "x", "lang": "de" })));
-        let note = Act::Annotate { text: "Made by a machine.".into() };
+        let note = HookBehaviour::Annotate { text: "Made by a machine.".into() };
         assert_eq!(
             done(HookPoint::AfterLlm, note, reply.clone()).0.text,
             "pin 1234\n\nMade by a machine."
         );
-        let (input, effect) =
-            done(HookPoint::BeforeLlm, Act::Inject { argument: None, text: "hi".into() }, reply);
+        let (input, effect) = done(
+            HookPoint::BeforeLlm,
+            HookBehaviour::Inject { argument: None, text: "hi".into() },
+            reply,
+        );
         assert_eq!((input.text.as_str(), effect.note.as_deref()), ("pin 1234", Some("hi")));
     }
 
     #[test]
     fn validate_wants_a_match_and_filter_wants_none() {
         for (act, arguments, stops) in [
-            (Act::Validate(check("^a", Some("path"))), json!({ "path": "abc" }), false),
-            (Act::Validate(check("^a", Some("path"))), json!({ "path": "xyz" }), true),
-            (Act::Validate(check("^a", Some("path"))), json!({}), true),
-            (Act::Filter(check("rm", None)), json!({ "deep": [{ "cmd": "rm -rf" }] }), true),
-            (Act::Filter(check("rm", None)), json!({ "cmd": "ls" }), false),
+            (HookBehaviour::Validate(check("^a", Some("path"))), json!({ "path": "abc" }), false),
+            (HookBehaviour::Validate(check("^a", Some("path"))), json!({ "path": "xyz" }), true),
+            (HookBehaviour::Validate(check("^a", Some("path"))), json!({}), true),
+            (
+                HookBehaviour::Filter(check("rm", None)),
+                json!({ "deep": [{ "cmd": "rm -rf" }] }),
+                true,
+            ),
+            (HookBehaviour::Filter(check("rm", None)), json!({ "cmd": "ls" }), false),
         ] {
             let shown = format!("{act:?} {arguments}");
             let (_, effect) = done(HookPoint::BeforeTool, act, call(arguments));

@@ -162,13 +162,13 @@ fn action(value: &Yaml<'_>) -> Result<Action> {
 }
 
 /// The tools of this program that correspond to one of theirs.
-struct Ours {
+struct OwnPattern {
     pattern: String,
     note: Option<String>,
 }
 
 /// Maps the tool that a rule names. Of `DocxRenderTool.renderDocx`, only the last part counts.
-fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
+fn ours(entry: &RuleEntry, tools: &[String]) -> Result<OwnPattern> {
     let name = entry.tool.as_str();
     let find = |name: &str| ALIASES.iter().find(|alias| alias.theirs == name);
     let last = name.rsplit('.').next().unwrap_or(name);
@@ -178,12 +178,12 @@ fn ours(entry: &RuleEntry, tools: &[String]) -> Result<Ours> {
     if last.starts_with("wiki_") {
         // Their wiki is an MCP server here, whose name is a prefix of the tool's name.
         let pattern = format!("*{last}");
-        return Ok(Ours { note: unmatched(last, &pattern, tools), pattern });
+        return Ok(OwnPattern { note: unmatched(last, &pattern, tools), pattern });
     }
     let is_pattern = name.contains(['*', '?', '[', '{']);
     if is_pattern || tools.iter().any(|tool| tool == name) {
         let note = unmatched(name, name, tools).filter(|_| is_pattern);
-        return Ok(Ours { pattern: name.to_owned(), note });
+        return Ok(OwnPattern { pattern: name.to_owned(), note });
     }
     let known = ALIASES.iter().map(|alias| alias.theirs);
     let near = naming::near(name, known.chain(tools.iter().map(String::as_str)));
@@ -201,13 +201,13 @@ fn first_part(name: &str) -> &str {
 }
 
 impl Alias {
-    fn ours(&self, action: Action, tools: &[String]) -> Ours {
+    fn ours(&self, action: Action, tools: &[String]) -> OwnPattern {
         let pattern = if action == Action::Allow || self.near.is_empty() {
             self.ours.to_owned()
         } else {
             format!("{{{},{}}}", self.ours, self.near.join(","))
         };
-        Ours { note: unmatched(self.theirs, &pattern, tools), pattern }
+        OwnPattern { note: unmatched(self.theirs, &pattern, tools), pattern }
     }
 }
 

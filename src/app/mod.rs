@@ -46,7 +46,7 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, MemoryOf, build, retention},
+    config::{AgentEntry, Config, MemorySharing, build, retention},
     gateway::{
         Connected, Gateway,
         webhooks::outgoing::{self, WebhookSender},
@@ -220,12 +220,12 @@ impl App {
         self.gateway.stop.cancel();
         self.gateway.tasks.close();
         store.release_duties().await?;
-        self.beat_until_idle().await;
+        self.renew_leases_until_idle().await;
         store.release_all().await
     }
 
     /// Renews the leases of running work until its last task has ended.
-    async fn beat_until_idle(&self) {
+    async fn renew_leases_until_idle(&self) {
         let (tasks, store) = (&self.gateway.tasks, &self.gateway.store);
         while tokio::time::timeout(store.heartbeat_every(), tasks.wait()).await.is_err() {
             if let Err(error) = store.heartbeat().await {
@@ -238,8 +238,11 @@ impl App {
     pub async fn stop(&self) -> Result<()> {
         self.gateway.stop.cancel();
         self.gateway.tasks.close();
-        if tokio::time::timeout(GRACE, self.beat_until_idle()).await.is_err() {
-            tracing::warn!(tasks = self.gateway.tasks.len(), "work remains for the next start");
+        if tokio::time::timeout(GRACE, self.renew_leases_until_idle()).await.is_err() {
+            tracing::warn!(
+                tasks = self.gateway.tasks.len(),
+                "shutdown did not wait for all tasks; the next start continues them"
+            );
         }
         let released = tokio::time::timeout(RELEASE_FOR, self.gateway.store.release_all()).await;
         released.context("the database did not answer; the leases expire by themselves")?
@@ -371,7 +374,7 @@ fn toolbox(
 }
 
 fn shared_memory(config: &Config) -> BTreeSet<String> {
-    let shared = config.agents.iter().filter(|agent| agent.memory == MemoryOf::Agent);
+    let shared = config.agents.iter().filter(|agent| agent.memory == MemorySharing::Agent);
     shared.map(|agent| agent.id.clone()).collect()
 }
 

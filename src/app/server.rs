@@ -26,7 +26,7 @@ pub(super) fn admin_server(
     Ok(Admin::new(worker.clone(), webs, demo)
         .with_completions(config.admin.completions.build(config.web_url()))
         .with_config(worker.redactor.own_value(&shown(config)?))
-        .with_inlets(webhooks::incoming(config, variables)?, webhook_sender)
+        .with_incoming_webhooks(webhooks::incoming(config, variables)?, webhook_sender)
         .with_metrics_token(metrics_token(config, variables)?)
         .with_trusted_proxies(config.admin.proxies()?)
         .with_hosts(config.admin.hosts())

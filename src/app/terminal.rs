@@ -85,7 +85,7 @@ pub async fn show_open_approvals(app: &App) -> Result<()> {
 }
 
 /// Returns when the input has ended and every message is answered.
-pub async fn all_is_said(app: &App, terminal: &Terminal) -> Result<()> {
+pub async fn until_all_answered(app: &App, terminal: &Terminal) -> Result<()> {
     terminal.ended().cancelled().await;
     let store = &app.gateway.store;
     while !store.read(|tx| Box::pin(async move { conversations::is_quiet(tx, ID).await })).await? {

@@ -24,16 +24,16 @@ pub enum AuditCommand {
     #[command(after_help = examples::AUDIT_SHOW)]
     Show {
         /// Only records of this conversation
-        #[arg(long, default_value = "")]
+        #[arg(long, default_value = "", hide_default_value = true)]
         conversation: String,
         /// The platform's id of a person
-        #[arg(long, default_value = "")]
+        #[arg(long, default_value = "", hide_default_value = true)]
         person: String,
         /// Only records of this tool
-        #[arg(long, default_value = "")]
+        #[arg(long, default_value = "", hide_default_value = true)]
         tool: String,
         /// asked, decided, started, ran, refused, …
-        #[arg(long, default_value = "")]
+        #[arg(long, default_value = "", hide_default_value = true)]
         kind: String,
         /// For example 2026-05-04T10:00:00Z
         #[arg(long)]

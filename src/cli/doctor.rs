@@ -57,7 +57,7 @@ const LOW_BYTES: u64 = 1024 * 1024 * 1024;
 /// A larger difference from the database's clock makes approvals expire at other times than shown.
 const SKEW_MS: i64 = 2_000;
 /// The database counts as unavailable if it takes longer than this.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Characters of scripts and symbols that documents may contain.
 const SAMPLE: &str = "a ä Ω я 中 あ 한 ع א 😀";
 
@@ -92,7 +92,7 @@ pub(super) async fn report(
             }
             secrets = app::secrets(&config, variables);
             telemetry::hide(&secrets);
-            look(&mut report, &config, variables).await;
+            run_checks(&mut report, &config, variables).await;
             if extent == CheckExtent::Live {
                 live(&mut report, &config, variables).await;
             } else {
@@ -105,7 +105,7 @@ pub(super) async fn report(
     report
 }
 
-async fn look(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
+async fn run_checks(report: &mut Report, config: &Config, variables: &BTreeMap<String, String>) {
     report.check("data_dir", data_dir(config));
     report.check("database", database(config).await);
     confined(config, report).await;
@@ -178,7 +178,7 @@ async fn database(config: &Config) -> Result<(CheckStatus, String)> {
         return Ok((CheckStatus::Warning, says));
     }
     // A gateway waits for its database at startup. This command reports the current state.
-    Store::reach(&config.store_url(), ANSWERS_WITHIN).await.context(what_to_do)?;
+    Store::reach(&config.store_url(), CHECK_TIMEOUT).await.context(what_to_do)?;
     let store = app::database::open_store(config).await.context(what_to_do)?;
     if let Some(file) = backup::file_of(&config.store_url()) {
         backup::check(&file).await.context("restore a backup with `countersign restore`")?;
@@ -265,7 +265,7 @@ async fn confined(config: &Config, report: &mut Report) {
         );
         (CheckStatus::Warning, says)
     };
-    report.add(found, "first pages", says);
+    report.add(found, "document previews", says);
 }
 
 /// Reports unavailable tools with the reasons.

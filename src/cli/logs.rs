@@ -16,7 +16,7 @@ use crate::journal::ids::FailureReference;
 
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// Go on with new lines as they are written
+    /// Keep printing new lines as they are written
     #[arg(long, short)]
     follow: bool,
     /// Only lines about the conversation with this id
@@ -38,7 +38,7 @@ pub struct LogsArgs {
 }
 
 /// How often a file is checked for new lines.
-const LOOKS_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A longer line is cut.
 const LINE_BYTES: u64 = 1024 * 1024;
 
@@ -82,7 +82,7 @@ impl LogsArgs {
     /// Prints new lines until the process is ended.
     fn follow_file(&self, path: &Path, mut reader: BufReader<File>) -> Result<()> {
         loop {
-            thread::sleep(LOOKS_EVERY);
+            thread::sleep(POLL_INTERVAL);
             let read = reader.stream_position()?;
             // A shorter file was emptied or replaced by a rotation.
             if path.metadata().is_ok_and(|now| now.len() < read) {

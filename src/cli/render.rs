@@ -158,8 +158,8 @@ mod tests {
         assert!(german.contains("Straße") && german.contains("Häuser"), "{german}");
         std::fs::write(at("rows.jsonl"), "{\"a\":1}\n{\"a\":2}\n").unwrap();
         run_on(&pool, &branding, &args(at("rows.jsonl"), Some(Format::Xlsx), None)).await.unwrap();
-        let unsaid = run_on(&pool, &branding, &args(at("a.md"), None, None)).await.err().unwrap();
-        assert!(unsaid.to_string().contains("--to"), "{unsaid}");
+        let error = run_on(&pool, &branding, &args(at("a.md"), None, None)).await.err().unwrap();
+        assert!(error.to_string().contains("--to"), "{error}");
         let missing = run_on(&pool, &branding, &args(at("none.md"), Some(Format::Pdf), None))
             .await
             .err()

@@ -85,17 +85,17 @@ pub async fn run(
 
 /// How long to wait for the platforms at startup, and how often to check.
 const CONNECT_WITHIN: Duration = Duration::from_secs(30);
-const LOOKS_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Prints the state of each platform channel as soon as it is known. Failing to print ends nothing,
 /// because nobody may be reading the output any more.
 async fn say_connected(gateway: &Gateway, redactor: &Redactor) {
     let platforms = gateway.channels.iter().filter(|(_, connected)| connected.alone);
     let mut waiting: Vec<_> = platforms.map(|(id, _)| id).collect();
-    let mut looks = CONNECT_WITHIN.as_millis() / LOOKS_EVERY.as_millis();
+    let mut looks = CONNECT_WITHIN.as_millis() / POLL_INTERVAL.as_millis();
     while !waiting.is_empty() && looks > 0 {
         // Polls in real time, because nothing signals what another node reports.
-        let stopped = tokio::time::timeout(LOOKS_EVERY, gateway.stop.cancelled()).await;
+        let stopped = tokio::time::timeout(POLL_INTERVAL, gateway.stop.cancelled()).await;
         if stopped.is_ok() {
             return;
         }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     agent::{
         catalog::{Coworker, Rate, ToolSource, ToolSpec},
-        hooks::{Act, Check, Hook, OnFailure, Program},
+        hooks::{Check, Hook, HookBehaviour, OnFailure, Program},
         limits::{Budget, Daily, DailyLimits, Price},
         policy::{Origin, Policy},
         required_approval::Required,
@@ -192,7 +192,8 @@ fn hook(entry: &HookEntry) -> Result<Hook> {
         bail!("argument: is only valid for before_tool");
     }
     let tool = entry.tool.as_deref().map(Glob::new).transpose().context("tool")?;
-    let usual = if entry.on == HookPoint::BeforeTool { OnFailure::Stop } else { OnFailure::GoOn };
+    let usual =
+        if entry.on == HookPoint::BeforeTool { OnFailure::Stop } else { OnFailure::Continue };
     Ok(Hook {
         name: entry.name.clone(),
         on: entry.on,
@@ -202,7 +203,7 @@ fn hook(entry: &HookEntry) -> Result<Hook> {
     })
 }
 
-fn act(entry: &HookEntry) -> Result<Act> {
+fn act(entry: &HookEntry) -> Result<HookBehaviour> {
     let text = || entry.text.clone().context("text: is missing");
     let pattern = entry.pattern.as_deref().map(Regex::new).transpose().context("pattern")?;
     let check = |pattern| -> Result<Check> {
@@ -211,11 +212,11 @@ fn act(entry: &HookEntry) -> Result<Act> {
     Ok(match entry.action {
         HookAction::Redact => {
             let text = entry.text.clone().unwrap_or_else(|| "…".into());
-            Act::Redact { pattern, text }
+            HookBehaviour::Redact { pattern, text }
         }
         HookAction::Inject => match (entry.on, &entry.argument) {
             (HookPoint::BeforeLlm, _) | (HookPoint::BeforeTool, Some(_)) => {
-                Act::Inject { argument: entry.argument.clone(), text: text()? }
+                HookBehaviour::Inject { argument: entry.argument.clone(), text: text()? }
             }
             _ => {
                 bail!(
@@ -227,12 +228,12 @@ fn act(entry: &HookEntry) -> Result<Act> {
         HookAction::Annotate if entry.on == HookPoint::BeforeLlm => {
             bail!("action: use inject here")
         }
-        HookAction::Annotate => Act::Annotate { text: text()? },
+        HookAction::Annotate => HookBehaviour::Annotate { text: text()? },
         HookAction::Validate => {
-            Act::Validate(check(Some(pattern.context("pattern: is missing")?))?)
+            HookBehaviour::Validate(check(Some(pattern.context("pattern: is missing")?))?)
         }
-        HookAction::Filter => Act::Filter(check(pattern)?),
-        HookAction::Run => Act::Run(program(entry)?),
+        HookAction::Filter => HookBehaviour::Filter(check(pattern)?),
+        HookAction::Run => HookBehaviour::Run(program(entry)?),
     })
 }
 

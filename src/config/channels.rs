@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{pace::default_pace, secret::Secret};
-use crate::{gateway::Queue, journal::role::Role};
+use crate::{gateway::BusyPolicy, journal::role::Role};
 
 /// The name in the sign-in link that is printed at startup.
 pub const OWNER_NAME: &str = "owner";
@@ -38,7 +38,7 @@ pub struct ChannelEntry {
     #[serde(default)]
     pub per_person: bool,
     #[serde(default)]
-    pub while_busy: Queue,
+    pub while_busy: BusyPolicy,
     #[serde(default = "default_debounce")]
     pub debounce: String,
     #[serde(default = "default_pace")]

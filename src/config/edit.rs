@@ -42,13 +42,13 @@ pub fn fields(list: EntryList) -> Vec<FormField> {
     let schema = schema::schema();
     let prefix = format!("{}.", list.as_str());
     let properties = &schema["properties"][list.as_str()]["items"]["properties"];
-    let of_list = |ConfigKey { path, default, says }: &ConfigKey| {
+    let of_list = |ConfigKey { path, default, description }: &ConfigKey| {
         let key = path.strip_prefix(&prefix)?;
         let is_offered = !key.contains('.') && !LEFT_OUT.contains(&key);
         is_offered.then(|| FormField {
             kind: kind(&properties[key]),
             key: key.to_owned(),
-            says: (*says).to_owned(),
+            description: (*description).to_owned(),
             default: (*default).to_owned(),
         })
     };
@@ -162,8 +162,8 @@ fn parse(text: &str) -> Result<DocumentMut> {
     text.parse::<DocumentMut>().map_err(|problem| {
         let start = problem.span().map_or(0, |span| span.start);
         let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
-        let says = problem.message();
-        anyhow!("the configuration file cannot be parsed: line {line}: {says}. Correct it first")
+        let message = problem.message();
+        anyhow!("the configuration file cannot be parsed: line {line}: {message}. Correct it first")
     })
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::{
-    AgentEntry, ChannelEntry, ChannelKind, ChannelMode, MemoryOf, ModelEntry, ProviderName, Queue,
-    ToolCallStyle,
+    AgentEntry, BusyPolicy, ChannelEntry, ChannelKind, ChannelMode, MemorySharing, ModelEntry,
+    ProviderName, ToolCallStyle,
     channels::{default_agent as usual_agent, default_debounce},
     mistakes::Mistake,
     pace::default_pace,
@@ -121,7 +121,7 @@ fn put(table: &mut Table, path: &[String], text: &str) -> Result<(), Mistake> {
         let following = way.peek().map(|(_, key)| key.as_str());
         let next = place.entry(key.clone()).or_insert_with(|| empty(following));
         let section = path[..=depth].join(".");
-        let wrong = |says: &str| Err(Mistake::new(path, format!("`{section}` {says}")));
+        let wrong = |message: &str| Err(Mistake::new(path, format!("`{section}` {message}")));
         place = match next {
             Value::Table(inner) => inner,
             Value::Array(list) => match way.next().and_then(|(_, index)| element(list, index)) {
@@ -184,7 +184,7 @@ pub(super) fn default_agent(model: &str) -> AgentEntry {
         disclosure: Disclosure::default(),
         tools: Vec::new(),
         mcp: Vec::new(),
-        memory: MemoryOf::default(),
+        memory: MemorySharing::default(),
         max_steps: None,
         max_tokens: None,
         max_minutes: None,
@@ -211,7 +211,7 @@ pub(super) fn web(agent: String) -> ChannelEntry {
         allow: vec!["*".into()],
         owners: Vec::new(),
         roles: BTreeMap::new(),
-        while_busy: Queue::default(),
+        while_busy: BusyPolicy::default(),
         per_person: false,
         debounce: default_debounce(),
         pace: default_pace(),

@@ -50,7 +50,7 @@ pub fn example() -> Result<String> {
             let _ = writeln!(text, "\n#{}", header(section));
             current = section;
         }
-        wrap(&mut text, key.says);
+        wrap(&mut text, key.description);
         let _ = writeln!(text, "{}", format!("#{name} = {}", value(&defaults, key)).trim_end());
     }
     Ok(text)
@@ -77,9 +77,9 @@ fn value(defaults: &Value, key: &ConfigKey) -> String {
     }
 }
 
-fn wrap(text: &mut String, says: &str) {
+fn wrap(text: &mut String, description: &str) {
     let mut line = String::from("#");
-    for word in says.split_whitespace() {
+    for word in description.split_whitespace() {
         if line.chars().count() + word.chars().count() + 1 > WIDTH {
             let _ = writeln!(text, "{line}");
             line = String::from("#");

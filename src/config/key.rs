@@ -4,13 +4,13 @@
 pub struct ConfigKey {
     pub path: &'static str,
     pub default: &'static str,
-    pub says: &'static str,
+    pub description: &'static str,
 }
 
 pub(super) const fn key(
     path: &'static str,
     default: &'static str,
-    says: &'static str,
+    description: &'static str,
 ) -> ConfigKey {
-    ConfigKey { path, default, says }
+    ConfigKey { path, default, description }
 }

@@ -15,17 +15,17 @@ use super::{
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mistake {
     pub key: KeyPath,
-    pub says: String,
+    pub message: String,
 }
 
 impl Mistake {
-    pub fn new(key: &[String], says: impl Into<String>) -> Self {
-        Self { key: key.to_owned(), says: says.into() }
+    pub fn new(key: &[String], message: impl Into<String>) -> Self {
+        Self { key: key.to_owned(), message: message.into() }
     }
 
     /// Parses `channels.tg.token: what is wrong`, in which entries of lists are identified by name.
     pub fn named(text: &str, table: &Table) -> Self {
-        let (named, mut says) = text.split_once(": ").unwrap_or(("", text));
+        let (named, mut message) = text.split_once(": ").unwrap_or(("", text));
         let mut key = path_of(named, table);
         // As in `hooks.h: pattern: what is wrong`.
         let is_key = |name: &str| {
@@ -34,19 +34,19 @@ impl Mistake {
             same.any(|mut path| path.next() == Some(section) && path.next_back() == Some(name))
         };
         if let Some((name, rest)) =
-            says.split_once(": ").filter(|(name, _)| !named.contains(' ') && is_key(name))
+            message.split_once(": ").filter(|(name, _)| !named.contains(' ') && is_key(name))
         {
             key.push(name.to_owned());
-            says = rest;
+            message = rest;
         }
-        let says = match says.split_once("regex parse error:") {
+        let message = match message.split_once("regex parse error:") {
             Some((before, after)) => {
                 let why = after.rsplit("error: ").next().unwrap_or(after).trim();
                 format!("{before}is not a valid regular expression: {why}")
             }
-            None => says.to_owned(),
+            None => message.to_owned(),
         };
-        Self { key, says }
+        Self { key, message }
     }
 
     /// Whether one of the keys is a prefix of the other.
@@ -108,13 +108,15 @@ fn parse(table: &Table) -> Result<Config, Mistake> {
         let key: KeyPath = problem.path().iter().filter_map(name).collect();
         let problem = problem.into_inner();
         // The beginning of the message may quote the value, which may be a secret.
-        let says = problem.message();
-        let says = match says.strip_prefix("invalid").and_then(|says| says.split_once("expected "))
+        let message = problem.message();
+        let message = match message
+            .strip_prefix("invalid")
+            .and_then(|message| message.split_once("expected "))
         {
             Some((_, expected)) => format!("is not valid: expected {expected}"),
-            None => says.to_owned(),
+            None => message.to_owned(),
         };
-        Mistake::new(&key, says)
+        Mistake::new(&key, message)
     })
 }
 
@@ -197,8 +199,8 @@ fn compare_text(text: &str, all: &[&Json], key: &KeyPath, found: &mut Vec<Mistak
     if is_url && url::Url::parse(text).is_err() {
         found.push(Mistake::new(key, "must be a URL such as https://example.org"));
     } else if !is_free && !known.contains(&text) {
-        let says = format!("must be {}{}", list(&known, "or"), did_you_mean(text, known));
-        found.push(Mistake::new(key, says));
+        let message = format!("must be {}{}", list(&known, "or"), did_you_mean(text, known));
+        found.push(Mistake::new(key, message));
     }
 }
 
@@ -221,8 +223,8 @@ fn compare_parts(value: &Value, schema: &Json, key: &mut KeyPath, found: &mut Ve
                 _ => (i64::MIN, i64::MAX),
             };
             if !(min..=max).contains(number) {
-                let says = format!("must be a whole number from {min} to {max}");
-                found.push(Mistake::new(key, says));
+                let message = format!("must be a whole number from {min} to {max}");
+                found.push(Mistake::new(key, message));
             }
         }
         _ => {}
@@ -363,11 +365,15 @@ fn shown(key: &[String], table: &Table) -> String {
 pub(super) fn error(mistakes: &[Mistake], source: &ConfigSource, table: &Table) -> anyhow::Error {
     let lines: BTreeSet<_> = mistakes
         .iter()
-        .map(|Mistake { key, says }| (source.place(key), shown(key, table), says))
+        .map(|Mistake { key, message }| (source.place(key), shown(key, table), message))
         .collect();
-    let line = |(place, key, says): &(ValueSource, String, &String)| {
+    let line = |(place, key, message): &(ValueSource, String, &String)| {
         let place = source.shown(place);
-        if key.is_empty() { format!("{place}: {says}") } else { format!("{place}: {key}: {says}") }
+        if key.is_empty() {
+            format!("{place}: {message}")
+        } else {
+            format!("{place}: {key}: {message}")
+        }
     };
     listed(lines.iter().map(line).collect())
 }

@@ -70,7 +70,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{agent::disclosure::Disclosure, gateway::Queue, tools::documents::Branding};
+use crate::{agent::disclosure::Disclosure, gateway::BusyPolicy, tools::documents::Branding};
 use admin::AdminConfig;
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 pub use guard::GuardConfig;
@@ -188,7 +188,7 @@ pub struct AgentEntry {
     #[serde(default)]
     pub mcp: Vec<String>,
     #[serde(default)]
-    pub memory: MemoryOf,
+    pub memory: MemorySharing,
     pub max_steps: Option<u32>,
     pub max_tokens: Option<u64>,
     pub max_minutes: Option<u32>,
@@ -199,7 +199,7 @@ pub struct AgentEntry {
 /// Who shares an agent's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum MemoryOf {
+pub enum MemorySharing {
     #[default]
     Chat,
     Agent,

@@ -268,8 +268,8 @@ const KEYS: &[ConfigKey] = &[
     key("hooks.max_bytes", "262144", "Maximum size of its input and of its output"),
     key(
         "hooks.on_failure",
-        "stop for before_tool, else go_on",
-        "What happens if the program fails: stop or go_on",
+        "stop for before_tool, else continue",
+        "What happens if the program fails: stop or continue",
     ),
     key(
         "web.allowed_private_hosts",
@@ -349,7 +349,7 @@ pub fn commented(config: &Config) -> Result<String> {
             let path =
                 if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
             if let Some(key) = keys().find(|key| key.path == path) {
-                let _ = writeln!(text, "# {}", key.says);
+                let _ = writeln!(text, "# {}", key.description);
             }
         }
         let _ = writeln!(text, "{line}");

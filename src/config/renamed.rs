@@ -1,4 +1,4 @@
-//! Keys that had another name in an earlier release. The old name still works.
+//! Keys and values that had another name in an earlier release. The old name still works.
 
 use toml::{Table, Value};
 
@@ -31,34 +31,50 @@ const RENAMED: [Renamed; 13] = [
     renamed("webhooks_out", "secret_before", "previous_secret"),
 ];
 
-/// Renames old keys of a file. Returns a notice for each, and adds a mistake if both names are
-/// used.
+/// A key of a section, and a value of it that had another name: the old one and the new one.
+const RENAMED_VALUES: [(&str, &str, [&str; 2]); 1] =
+    [("hooks", "on_failure", ["go_on", "continue"])];
+
+/// Renames old keys and values of a file. Returns a notice for each, and adds a mistake if both
+/// names of a key are used.
 pub(super) fn rename(file: &mut Table, mistakes: &mut Vec<Mistake>) -> Vec<String> {
     let mut notices = Vec::new();
     for Renamed { section, old, new } in &RENAMED {
-        let entries = match file.get_mut(*section) {
-            Some(Value::Table(table)) => vec![(None, table)],
-            Some(Value::Array(list)) => {
-                let tables = list.iter_mut().enumerate();
-                tables.filter_map(|(place, one)| Some((Some(place), one.as_table_mut()?))).collect()
-            }
-            _ => continue,
-        };
-        for (place, entry) in entries {
+        for (place, entry) in entries(file, section) {
             let Some(value) = entry.remove(*old) else { continue };
             if entry.insert((*new).to_owned(), value).is_some() {
                 let place = place.map(|place| place.to_string());
                 let key = [*section].into_iter().chain(place.as_deref()).chain([*old]);
                 let key: Vec<_> = key.map(str::to_owned).collect();
-                let says = format!("is the old name of {section}.{new}; set only one of them");
-                mistakes.push(Mistake { key, says });
+                let message = format!("is the old name of {section}.{new}; set only one of them");
+                mistakes.push(Mistake { key, message });
             }
             notices.push(format!("{section}.{old} is now called {section}.{new}"));
+        }
+    }
+    for (section, key, [old, new]) in RENAMED_VALUES {
+        for (_, entry) in entries(file, section) {
+            let value = entry.get_mut(key).filter(|value| value.as_str() == Some(old));
+            let Some(value) = value else { continue };
+            *value = new.into();
+            notices.push(format!("{old} in {section}.{key} is now called {new}"));
         }
     }
     notices.sort_unstable();
     notices.dedup();
     notices
+}
+
+/// A section, or the entries of a list with their positions.
+fn entries<'a>(file: &'a mut Table, section: &str) -> Vec<(Option<usize>, &'a mut Table)> {
+    match file.get_mut(section) {
+        Some(Value::Table(table)) => vec![(None, table)],
+        Some(Value::Array(list)) => {
+            let tables = list.iter_mut().enumerate();
+            tables.filter_map(|(place, one)| Some((Some(place), one.as_table_mut()?))).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The current name of the last key of a path such as `["channels", "0", "settle"]`.

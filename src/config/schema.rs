@@ -11,9 +11,9 @@ pub fn schema() -> Value {
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<Config>().to_value();
     schema["title"] = json!("countersign.toml");
-    for ConfigKey { path, says, .. } in keys() {
+    for ConfigKey { path, description, .. } in keys() {
         if let Some(place) = place_of(&mut schema, path) {
-            place.insert("description".to_owned(), json!(says));
+            place.insert("description".to_owned(), json!(description));
         }
     }
     schema
@@ -40,9 +40,9 @@ mod tests {
     #[test]
     fn the_schema_knows_every_key_and_no_other() {
         let mut schema = schema();
-        for ConfigKey { path, says, .. } in keys() {
+        for ConfigKey { path, description, .. } in keys() {
             let place = place_of(&mut schema, path).unwrap_or_else(|| panic!("no {path}"));
-            assert_eq!(place["description"], *says, "{path}");
+            assert_eq!(place["description"], *description, "{path}");
         }
         let validator = jsonschema::validator_for(&schema).unwrap();
         let good = json!({

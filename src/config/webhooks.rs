@@ -11,7 +11,7 @@ use super::{Config, secret::Secret};
 use crate::{
     gateway::webhooks::{
         Subscription,
-        incoming::{Inlet, Sender, Target},
+        incoming::{IncomingWebhook, Target, WebhookSource},
         signature::{SharedSecret, Verify},
     },
     journal::{event::Speaker, role::Role},
@@ -70,8 +70,8 @@ fn everything() -> String {
 pub fn incoming(
     config: &Config,
     variables: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, Inlet>> {
-    let mut inlets = BTreeMap::new();
+) -> Result<BTreeMap<String, IncomingWebhook>> {
+    let mut incoming_webhooks = BTreeMap::new();
     for entry in &config.webhooks_in {
         let at = || format!("webhooks_in.{}", entry.name);
         let keys = keys(entry.verify, [&entry.secret, &entry.previous_secret], variables);
@@ -80,9 +80,9 @@ pub fn incoming(
             tracing::warn!(webhook.name = entry.name, "incoming webhook skipped: no secret");
             continue;
         }
-        inlets.insert(entry.name.clone(), entry.inlet(keys).with_context(at)?);
+        incoming_webhooks.insert(entry.name.clone(), entry.webhook(keys).with_context(at)?);
     }
-    Ok(inlets)
+    Ok(incoming_webhooks)
 }
 
 impl Config {
@@ -97,14 +97,14 @@ impl Config {
 }
 
 impl WebhookInEntry {
-    fn inlet(&self, keys: Vec<SharedSecret>) -> Result<Inlet> {
+    fn webhook(&self, keys: Vec<SharedSecret>) -> Result<IncomingWebhook> {
         let kind = if self.group { PlaceKind::Group } else { PlaceKind::Private };
         let place = Place { chat: self.chat.clone(), thread: self.thread.clone(), kind };
         let person = self.person.clone().unwrap_or_else(|| self.chat.clone());
         let by = Speaker { id: person, name: self.name.clone() };
-        let sender = Sender { name: self.name.clone(), verify: self.verify, keys };
+        let sender = WebhookSource { name: self.name.clone(), verify: self.verify, keys };
         let target = Target { channel: self.channel.clone(), place, by };
-        Inlet::with_template(sender, target, &self.template)
+        IncomingWebhook::with_template(sender, target, &self.template)
     }
 }
 

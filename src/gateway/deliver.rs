@@ -94,12 +94,12 @@ pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
     }
     let shares = plan(gateway, |_| CLAIMED_AT_ONCE).shares;
     let sendings = gateway.store.claim_sends(shares, gateway.clock.now()).await?;
-    let shipped = sendings.into_iter().map(|sending| async move {
+    let deliveries = sendings.into_iter().map(|sending| async move {
         let slot = SendSlot::new(gateway, &sending, None);
         deliver_one(gateway, sending).await;
         drop(slot);
     });
-    Ok(futures::future::join_all(shipped).await.len())
+    Ok(futures::future::join_all(deliveries).await.len())
 }
 
 /// Gives up the rows of channels that were removed from the configuration, which no node would
@@ -112,10 +112,15 @@ async fn refuse_unknown(gateway: &Gateway) {
     let before = gateway.clock.now() - UNKNOWN_FOR;
     match gateway.store.refuse_unknown(known, before).await {
         Ok(0) => {}
-        Ok(count) => tracing::warn!(count, "gave up rows for channels that are not configured"),
+        Ok(count) => {
+            tracing::warn!(count, "rejected messages for channels that are not configured");
+        }
         Err(problem) => {
             let problem = format!("{problem:#}");
-            tracing::error!(problem, "could not give up rows for channels that are not configured");
+            tracing::error!(
+                problem,
+                "could not reject messages for channels that are not configured"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Builds the shipment for a row of the outbox.
+//! Builds the delivery of a row of the outbox.
 
 use channels::{Delivery, Outgoing, Place, Receipt, SendError};
 

@@ -109,7 +109,7 @@ pub struct Connected {
 /// The options of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelSettings {
-    pub queue: Queue,
+    pub queue: BusyPolicy,
     /// Messages that follow within this time belong together.
     pub debounce: TimeDelta,
     /// Roles by platform id of a person or platform role; also `owner` and `admin` of a chat.
@@ -124,7 +124,7 @@ impl Default for ChannelSettings {
     fn default() -> Self {
         let debounce = TimeDelta::seconds(1);
         Self {
-            queue: Queue::default(),
+            queue: BusyPolicy::default(),
             debounce,
             roles: BTreeMap::new(),
             local_owner: None,
@@ -144,7 +144,7 @@ impl ChannelSettings {
 /// What happens to a message that arrives during a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Queue {
+pub enum BusyPolicy {
     /// It is read after the current step.
     #[default]
     Collect,

@@ -26,7 +26,7 @@ pub(super) async fn continues_paste(
         return Ok(false);
     }
     let mut next_at = context.now;
-    let lately = conversations::said_lately(tx, &state.conversation, PARTS).await?;
+    let lately = conversations::recent_messages(tx, &state.conversation, PARTS).await?;
     let parts = lately.into_iter().take_while(|(at, own, text)| {
         let follows = own.id == by.id && is_cut(text) && next_at - *at <= context.settings.debounce;
         next_at = *at;

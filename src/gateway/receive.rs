@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{
-    Gateway, Queue,
+    BusyPolicy, Gateway,
     approvals::{self, ButtonPress, edits::Edit},
     commands,
     ephemeral::Ephemeral,
@@ -258,7 +258,7 @@ async fn record_message(
     if files.is_empty() && commands::execute(tx, context, state, &typed).await? {
         return Ok(None);
     }
-    if context.settings.queue == Queue::Interrupt
+    if context.settings.queue == BusyPolicy::Interrupt
         && conversations::is_busy(tx, conversation).await?
     {
         commands::stop(tx, context, conversation, typed.by).await?;

@@ -62,7 +62,7 @@ pub fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let said = panic.to_string();
         if tracing::enabled!(tracing::Level::ERROR) {
-            tracing::error!(problem = said, "a panic");
+            tracing::error!(problem = said, "panicked");
         } else {
             // Errors are ignored, because standard error itself may be closed.
             let _ = Redacted.write_all(format!("{said}\n").as_bytes());

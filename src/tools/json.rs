@@ -253,8 +253,9 @@ mod tests {
                 Json.run(arguments, &ToolFixture::new().context).await.unwrap_err().to_string();
             assert!(error.starts_with("There is nothing at "), "{action} {path}: {error}");
         }
-        let unsaid = json!({ "data": "{}", "action": "set", "path": "a" });
-        let error = Json.run(unsaid, &ToolFixture::new().context).await.unwrap_err().to_string();
+        let without_value = json!({ "data": "{}", "action": "set", "path": "a" });
+        let error =
+            Json.run(without_value, &ToolFixture::new().context).await.unwrap_err().to_string();
         assert!(error.contains("Missing 'value' parameter"), "{error}");
     }
 

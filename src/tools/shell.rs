@@ -24,10 +24,10 @@ use crate::agent::catalog::{
     ApprovalMode, Confinement, Domain, EffectClass, Subject, Tier, ToolSpec,
 };
 
-const USUAL_SECONDS: u64 = 60;
+const DEFAULT_SECONDS: u64 = 60;
 const MAX_SECONDS: u64 = 300;
 /// The time for starting and stopping the sandbox, in addition to the command's time limit.
-const AROUND: Duration = Duration::from_secs(10);
+const MARGIN: Duration = Duration::from_secs(10);
 /// The maximum length of each stream in the result.
 const STREAM_BYTES: usize = 10_000;
 const END_BYTES: usize = 4_000;
@@ -64,7 +64,7 @@ impl Tool for Shell {
             tier: Tier::Extension,
             approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Command("command")),
-            timeout: Duration::from_secs(MAX_SECONDS) + AROUND,
+            timeout: Duration::from_secs(MAX_SECONDS) + MARGIN,
             // Files that it prints may contain untrusted content.
             untrusted: true,
             domain: Domain::Container(Confinement::OWN),
@@ -113,7 +113,7 @@ impl Shell {
 
 /// The time limit of a command.
 fn wait(seconds: Option<u64>) -> Duration {
-    Duration::from_secs(seconds.unwrap_or(USUAL_SECONDS).clamp(1, MAX_SECONDS))
+    Duration::from_secs(seconds.unwrap_or(DEFAULT_SECONDS).clamp(1, MAX_SECONDS))
 }
 
 /// Runs the program until it ends, with the given network access.

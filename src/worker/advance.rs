@@ -101,7 +101,7 @@ async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
         return act::finish(turn, running).await;
     }
     let busy: BTreeSet<_> = running.cancel.keys().cloned().collect();
-    turn.guard_context = guard_context::look(turn).await?;
+    turn.guard_context = guard_context::current(turn).await?;
     let effect = next(&turn.session, &turn.agent, &busy, &turn.guard_context);
     turn.perform(effect, running).await
 }

@@ -12,7 +12,7 @@ use super::{
     think::until_cut_off,
     turn::{Flow, Turn},
     vision::{self, Pictures},
-    voice::{self, HeardRecording},
+    voice::{self, Transcription},
 };
 use crate::{
     agent::taint::INBOX,
@@ -126,13 +126,13 @@ async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {
         None => None,
     };
     let source = view.as_ref().map(|view| format!("picture {}", view.name));
-    let HeardRecording { text, events: heard, used, message } =
-        voice::heard(turn, sent, &path, &bytes).await?;
+    let Transcription { text, events: transcribed, used, message } =
+        voice::transcribe(turn, sent, &path, &bytes).await?;
     let taken = Event::FileFetched { file: sent.seq, path, attachment, view, text };
     let mut events = vec![taken];
     // A file may contain text of anyone.
     events.extend(source.map(|source| Event::Tainted { source }));
-    events.extend(heard);
+    events.extend(transcribed);
     Ok(Fetched { events, message, used })
 }
 

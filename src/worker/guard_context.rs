@@ -58,7 +58,7 @@ impl RuleBook {
 /// Builds the current guard context. The version of the rules is read whenever a call has to be
 /// judged, so a changed rule applies immediately. Without a call to judge, the database is not
 /// queried.
-pub(super) async fn look(turn: &Turn<'_>) -> Result<GuardContext> {
+pub(super) async fn current(turn: &Turn<'_>) -> Result<GuardContext> {
     let gateway = &turn.worker.gateway;
     let mut guard_context = GuardContext {
         agent: turn.agent.id.clone(),

@@ -17,7 +17,7 @@ use super::{
     turn::{Flow, Turn},
 };
 use crate::{
-    agent::hooks::{Act, Hook, HookAnswer, HookInput, OnFailure, Program},
+    agent::hooks::{Hook, HookAnswer, HookBehaviour, HookInput, OnFailure, Program},
     journal::{
         event::{Call, Event, HookEffect, HookPoint, Outcome, Seq, Speaker, ToolResult},
         ids::{CallId, ConversationId},
@@ -237,7 +237,7 @@ async fn ask_program(
     about: &HookContext,
     input: &HookInput,
 ) -> Result<HookAnswer, String> {
-    let Act::Run(program) = &hook.act else {
+    let HookBehaviour::Run(program) = &hook.act else {
         return Err("the hook has neither a program nor an action".into());
     };
     let mut hook_input = Map::new();

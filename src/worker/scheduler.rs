@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-const LOOKS_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 256;
 /// A reminder that is delivered later than this after its due time mentions the due time.
 const LATE: TimeDelta = TimeDelta::minutes(1);
@@ -43,7 +43,7 @@ pub(super) async fn tick(worker: Arc<Worker>) {
                 tracing::error!(problem = format!("{problem:#}"), "could not run schedules");
             }
         }
-        let _ = tokio::time::timeout(LOOKS_EVERY, stop.cancelled()).await;
+        let _ = tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await;
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     agent::{compact, hooks::redacted_prompt, prompt, taint},
     crash,
-    gateway::{Queue, drafts::Drafts},
+    gateway::{BusyPolicy, drafts::Drafts},
     journal::{
         event::{Entry, Event, HookPoint, Seq, Speaker, Usage},
         session::messages::SILENT,
@@ -194,7 +194,7 @@ pub(super) async fn until_cut_off(turn: &Turn<'_>) {
 fn interrupts_request(turn: &Turn<'_>, news: &Entry) -> bool {
     match &news.event {
         Event::Said { by, .. } => {
-            turn.settings().queue == Queue::Steer || follows_quickly(turn, by, news.at)
+            turn.settings().queue == BusyPolicy::Steer || follows_quickly(turn, by, news.at)
         }
         event => invalidates_reply(turn, event),
     }

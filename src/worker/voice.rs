@@ -28,7 +28,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_mins(3);
 
 /// What was done about a recording.
 #[derive(Default)]
-pub(super) struct HeardRecording {
+pub(super) struct Transcription {
     /// The transcript that the model is shown.
     pub text: Option<String>,
     pub events: Vec<Event>,
@@ -38,26 +38,30 @@ pub(super) struct HeardRecording {
 }
 
 /// Transcribes a file if it is a recording.
-pub(super) async fn heard(
+pub(super) async fn transcribe(
     turn: &Turn<'_>,
     sent: &SentFile,
     path: &str,
     bytes: &[u8],
-) -> Result<HeardRecording> {
+) -> Result<Transcription> {
     let transcriber = turn.worker.transcriber.as_ref().filter(|one| one.incoming);
-    let Some(transcriber) = transcriber else { return Ok(HeardRecording::default()) };
+    let Some(transcriber) = transcriber else { return Ok(Transcription::default()) };
     let declared = sent.file.media_type.as_deref();
     let fits = bytes.len() as u64 <= transcription::MAX_BYTES;
     if Recording::of(bytes, declared).is_none() || !transcriber.is_available() {
-        return Ok(HeardRecording::default());
+        return Ok(Transcription::default());
     }
     let may_spend = limits::affords(turn, transcriber.max_micros().unwrap_or_default()).await?;
     if !(fits && may_spend) {
-        return Ok(not_heard(turn, sent, "it is too large, or today's budget does not suffice"));
+        return Ok(not_transcribed(
+            turn,
+            sent,
+            "it is too large, or today's budget does not suffice",
+        ));
     }
     match attempts(transcriber, bytes, declared).await {
         Ok(transcript) => Ok(transcribed(turn, sent, path, transcript)),
-        Err(problem) => Ok(not_heard(turn, sent, &problem.to_string())),
+        Err(problem) => Ok(not_transcribed(turn, sent, &problem.to_string())),
     }
 }
 
@@ -66,7 +70,7 @@ fn transcribed(
     sent: &SentFile,
     path: &str,
     transcript: Transcript,
-) -> HeardRecording {
+) -> Transcription {
     let source = (!sent.file.is_voice).then(|| format!("recording {path}"));
     let events = source.map(|source| Event::Tainted { source }).into_iter().collect();
     let used = limits::transcribed(turn, transcript.cost_micros.unwrap_or_default());
@@ -75,15 +79,15 @@ fn transcribed(
     if shown.len() < text.len() {
         shown.push_str(" [… there is more of it: speech_to_text returns all of it]");
     }
-    HeardRecording { text: Some(shown), events, used: Some(used), message: None }
+    Transcription { text: Some(shown), events, used: Some(used), message: None }
 }
 
 /// The reason may quote the service, so the person gets a text of the gateway.
-fn not_heard(turn: &Turn<'_>, sent: &SentFile, why: &str) -> HeardRecording {
+fn not_transcribed(turn: &Turn<'_>, sent: &SentFile, why: &str) -> Transcription {
     let conversation = turn.claimed.lease.conversation();
     tracing::warn!(conversation.id = %conversation, why, "could not transcribe a recording");
     let message = turn.claimed.words().not_transcribed(&sent.file.name);
-    HeardRecording { message: Some(message), ..HeardRecording::default() }
+    Transcription { message: Some(message), ..Transcription::default() }
 }
 
 /// Transcribing has no side effects, so it is repeated while the service is unavailable.

@@ -200,6 +200,7 @@ fn a_configuration_of_an_earlier_release_loads() {
     channels.queue is now called channels.while_busy
     channels.settle is now called channels.debounce
     channels.webhook_secret_before is now called channels.previous_webhook_secret
+    go_on in hooks.on_failure is now called continue
     guard.off is now called guard.disabled_rules
     guard.tainted is now called guard.untrusted_content
     hooks.do is now called hooks.action

@@ -78,7 +78,10 @@ impl Discord {
                 }
                 Ended::Later(after, reason) => {
                     lost(&reason);
-                    warn!(channel.id = self.id, reason, "Discord: waiting as the platform asked");
+                    warn!(
+                        channel.id = self.id,
+                        reason, "Discord asked to wait before reconnecting"
+                    );
                     idle(after).await;
                     continue;
                 }

@@ -21,13 +21,13 @@ pub(super) struct ChannelStates {
     /// The position that was committed before this start.
     from: Option<u64>,
     highest: u64,
-    known: BTreeMap<u64, Room>,
+    known: BTreeMap<u64, KnownChannel>,
     /// Guilds that the session has announced and whose messages were not read yet.
     awaited: BTreeSet<u64>,
     seen: Seen,
 }
 
-struct Room {
+struct KnownChannel {
     kind: PlaceKind,
     /// The newest message that was received, or that existed when the bot joined.
     last: Option<u64>,
@@ -44,7 +44,7 @@ impl ChannelStates {
     /// `private` are chats to read although no guild announces them.
     pub(super) fn new(from: Option<i64>, private: impl IntoIterator<Item = u64>) -> Self {
         let from = from.and_then(|from| u64::try_from(from).ok());
-        let room = |id| (id, Room { kind: PlaceKind::Private, last: None });
+        let room = |id| (id, KnownChannel { kind: PlaceKind::Private, last: None });
         Self {
             from,
             highest: from.unwrap_or(0),
@@ -86,7 +86,7 @@ impl ChannelStates {
         let known = self.known.get(&room).and_then(|room| room.last);
         let after = known.or_else(|| self.start().filter(|_| awaited));
         let last = known.or(newest.filter(|_| after.is_none()));
-        self.known.insert(room, Room { kind: PlaceKind::Group, last });
+        self.known.insert(room, KnownChannel { kind: PlaceKind::Group, last });
         let after = after.filter(|after| newest.is_some_and(|newest| newest > *after))?;
         Some(MissedChannel { channel: room, after })
     }
@@ -122,7 +122,7 @@ impl ChannelStates {
             && incoming.key.starts_with('m')
         {
             let kind = incoming.place.kind;
-            let room = self.known.entry(channel).or_insert(Room { kind, last: None });
+            let room = self.known.entry(channel).or_insert(KnownChannel { kind, last: None });
             room.last = room.last.max(at);
         }
         Some(incoming)

@@ -67,12 +67,12 @@ impl Telegram {
         let offset = offset(from.as_deref(), me);
         tokio::select! {
             ended = self.ask(intake, me, offset, stop) => ended,
-            never = self.stay_on_offer() => never,
+            never = self.offer_menus_forever() => never,
         }
     }
 
     /// Sets the menus, and never returns.
-    async fn stay_on_offer<T>(&self) -> T {
+    async fn offer_menus_forever<T>(&self) -> T {
         self.offer_menus().await;
         std::future::pending().await
     }
@@ -130,7 +130,7 @@ impl Telegram {
             .allowed_updates(KINDS);
         tokio::select! {
             ended = self.keep_set(&webhook, &intake, &stop) => ended,
-            never = self.stay_on_offer() => never,
+            never = self.offer_menus_forever() => never,
         }
     }
 

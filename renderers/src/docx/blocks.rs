@@ -68,7 +68,7 @@ impl Draw<'_> {
     pub fn blocks(&mut self, xml: &mut Xml, blocks: &[Block], place: Place) {
         if place.depth > DEPTH {
             self.warnings
-                .say(format!("Content nested more than {DEPTH} levels deep was flattened."));
+                .add(format!("Content nested more than {DEPTH} levels deep was flattened."));
             for line in flat(blocks) {
                 self.paragraph(xml, &[Inline::Text(line)], place);
             }

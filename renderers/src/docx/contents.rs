@@ -70,7 +70,7 @@ impl Draw<'_> {
         if entries.is_empty() {
             return;
         }
-        self.warnings.say(
+        self.warnings.add(
             "The page numbers in the table of contents are estimates until Word updates them (F9).",
         );
         xml.open("w:sdt", &[]);

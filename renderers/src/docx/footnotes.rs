@@ -19,11 +19,11 @@ impl Draw<'_> {
         let id = (note + 1).to_string();
         let shown = (note + 1 - self.document.comments.range(..note).count()).to_string();
         let Some(mentioned) = self.mentioned.get(note).copied() else {
-            self.warnings.say(format!("Footnote {shown} has no text."));
+            self.warnings.add(format!("Footnote {shown} has no text."));
             return;
         };
         if self.in_note {
-            self.warnings.say("A footnote inside a footnote is shown as its number.");
+            self.warnings.add("A footnote inside a footnote is shown as its number.");
             return run(xml, &format!("[{shown}]"), format);
         }
         if self.document.comments.contains(&note) {

@@ -100,7 +100,7 @@ impl Draw<'_> {
         };
         let Some((key, target)) = target else {
             let shown: String = url.chars().take(80).collect();
-            self.warnings.say(format!("The link to {shown} has no target and is shown as text."));
+            self.warnings.add(format!("The link to {shown} has no target and is shown as text."));
             return self.inlines(xml, content, format);
         };
         let mut attributes = vec![(key, target.as_str()), ("w:history", "1")];

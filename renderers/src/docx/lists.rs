@@ -13,11 +13,11 @@ impl Draw<'_> {
     pub fn list(&mut self, xml: &mut Xml, list: &List, place: Place) {
         let level = place.level.min(LEVELS - 1);
         if place.level >= LEVELS {
-            self.warnings.say(format!("Lists deeper than {LEVELS} levels stay on the last level."));
+            self.warnings.add(format!("Lists deeper than {LEVELS} levels stay on the last level."));
         }
         let number = list.start.map(|start| {
             if start > HIGHEST {
-                self.warnings.say(format!(
+                self.warnings.add(format!(
                     "A list starts at {HIGHEST}: Word does not support higher numbers."
                 ));
             }

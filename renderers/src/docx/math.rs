@@ -50,13 +50,13 @@ impl Draw<'_> {
     fn losses(&mut self, source: &str) {
         for loss in latex::losses(source) {
             let shown: String = source.trim().chars().take(60).collect();
-            self.warnings.say(format!("In the formula {shown} {loss}."));
+            self.warnings.add(format!("In the formula {shown} {loss}."));
         }
     }
 
     fn source(&mut self, xml: &mut Xml, source: &str, reason: &str, format: RunFormat) {
         let shown: String = source.trim().chars().take(60).collect();
-        self.warnings.say(format!("The formula {shown} is shown as its source: {reason}."));
+        self.warnings.add(format!("The formula {shown} is shown as its source: {reason}."));
         run(xml, source.trim(), RunFormat { code: true, ..format });
     }
 }

@@ -76,7 +76,7 @@ impl Draw<'_> {
                 xml.close();
             }
             Err(why) => {
-                self.warnings.say(format!("A chart is shown as its values: {why}."));
+                self.warnings.add(format!("A chart is shown as its values: {why}."));
                 let text = vec![crate::document::Inline::Text(chart.description())];
                 self.paragraph(xml, &text, place);
             }

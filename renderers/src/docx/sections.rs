@@ -103,7 +103,7 @@ impl<'d> Draw<'d> {
         match Picture::read(bytes, self.fonts) {
             Ok(picture) => Some(picture),
             Err(why) => {
-                self.warnings.say(format!("The logo was omitted: {why}."));
+                self.warnings.add(format!("The logo was omitted: {why}."));
                 None
             }
         }

@@ -49,11 +49,11 @@ impl Draw<'_> {
         }
         let fitting = fit(table, Rooms { upright: points(place.width), landscape: None });
         if !fitting.parts.is_empty() {
-            self.warnings.say(fitting.report(count, "page"));
+            self.warnings.add(fitting.report(count, "page"));
             return fitting.parts.iter().for_each(|part| self.table(xml, part, place));
         }
         if fitting.is_tight {
-            self.warnings.say(fitting.report(count, "page"));
+            self.warnings.add(fitting.report(count, "page"));
         }
         let at = SIZES.iter().position(|size| *size <= fitting.points).unwrap_or(0);
         let size = (fitting.points * 2.0) as i64;

@@ -171,7 +171,7 @@ impl<'f> Album<'f> {
             Ok(picture) => Some(picture),
             Err(reason) => {
                 let name: String = url.chars().take(120).collect();
-                warnings.say(format!("The picture {name} is shown as its text: {reason}."));
+                warnings.add(format!("The picture {name} is shown as its text: {reason}."));
                 None
             }
         }

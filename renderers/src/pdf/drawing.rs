@@ -24,7 +24,7 @@ pub struct Drawing<'a> {
     pub holds_notes: bool,
     pub held_notes: Vec<usize>,
     /// The available width and height for a picture, in points.
-    pub room: Room,
+    pub room: PrintArea,
     /// The font size, in points.
     pub points: f64,
     /// The font families for the text of charts, in SVG syntax.
@@ -132,24 +132,24 @@ fn breakable(text: &str, face: Face, room: u32) -> String {
 
 /// The space for pictures and tables, in points.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Room {
+pub struct PrintArea {
     pub width: f64,
     pub height: f64,
 }
 
 /// The room of a page with the other orientation.
-pub fn turned_room(document: &Document) -> Room {
+pub fn turned_room(document: &Document) -> PrintArea {
     let mut page = document.meta.page;
     page.landscape = !page.landscape;
     room_of(page, document)
 }
 
-fn room(document: &Document) -> Room {
+fn room(document: &Document) -> PrintArea {
     room_of(document.meta.page, document)
 }
 
 /// The page without its margins, in points; one line is reserved for the caption of a picture.
-fn room_of(page: Page, document: &Document) -> Room {
+fn room_of(page: Page, document: &Document) -> PrintArea {
     let (width, height) = match page.size {
         PageSize::A4 => (595.2, 841.8),
         PageSize::Letter => (612.0, 792.0),
@@ -159,7 +159,7 @@ fn room_of(page: Page, document: &Document) -> Room {
     let text = width - left - right;
     // Typst uses 4 % of the width as the gap between columns.
     let text = if page.two_columns { text * 0.48 } else { text };
-    Room { width: text, height: height - top - bottom - 60.0 }
+    PrintArea { width: text, height: height - top - bottom - 60.0 }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use typst::text::{
 use typst::utils::PicoStr;
 use typst::visualize::ImageElem;
 
-use super::drawing::{Drawing, Room, TextVoice};
+use super::drawing::{Drawing, PrintArea, TextVoice};
 use super::formula;
 use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
@@ -165,7 +165,7 @@ impl<'a> Drawing<'a> {
 
 /// A picture at 96 pixels per inch, scaled down if needed. Without alternative text it is marked as
 /// decoration, which screen readers skip.
-pub fn image(picture: &PdfPicture, alt: &str, room: Room) -> Content {
+pub fn image(picture: &PdfPicture, alt: &str, room: PrintArea) -> Content {
     let fitting = (room.width / picture.width).min(room.height / picture.height);
     sized(picture, alt, fitting.min(0.75))
 }

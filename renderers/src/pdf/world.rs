@@ -11,7 +11,7 @@ use typst::utils::LazyHash;
 use typst::{Library, LibraryExt};
 
 use super::directions;
-use super::drawing::Room;
+use super::drawing::PrintArea;
 use super::images;
 use super::inlines::image;
 use super::marks::grounded;
@@ -28,7 +28,7 @@ static TEMPLATE: LazyLock<Source> = LazyLock::new(|| {
 });
 
 /// Width and height of the logo, in points.
-const LOGO: Room = Room { width: 110.0, height: 26.0 };
+const LOGO: PrintArea = PrintArea { width: 110.0, height: 26.0 };
 
 /// One job.
 pub struct World<'a> {

@@ -34,7 +34,7 @@ impl Backdrop<'_> {
 
 /// The colours of a slide that differ from those of the master.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Scenery {
+pub struct SlideColors {
     pub background: Option<Color>,
     /// The colour of text.
     pub ink: Option<Color>,
@@ -133,8 +133,8 @@ impl<'d> Deck<'d> {
     }
 
     /// The colours of a slide. Text on a picture is white, and the picture is darkened.
-    pub fn scenery(&self, slide: &Slide<'d>, backdrops: &[Backdrop<'d>]) -> Scenery {
-        let mut look = Scenery::default();
+    pub fn slide_colors(&self, slide: &Slide<'d>, backdrops: &[Backdrop<'d>]) -> SlideColors {
+        let mut look = SlideColors::default();
         if slide.setting.is_inverted {
             look.background = Some(self.look.ink);
         }

@@ -63,7 +63,7 @@ impl<'d> Deck<'d> {
             return title;
         }
         self.warnings
-            .say(format!("A title of more than {TITLE_LETTERS} characters was shortened."));
+            .add(format!("A title of more than {TITLE_LETTERS} characters was shortened."));
         let (mut head, _) = cut(title, TITLE_LETTERS - 1);
         head.push(Inline::Text("…".into()));
         head

@@ -105,13 +105,13 @@ impl Sheet<'_, '_> {
         match latex::parse(source) {
             Ok(formula) => {
                 for loss in latex::losses(source) {
-                    self.deck.warnings.say(format!("In the formula {shown} {loss}."));
+                    self.deck.warnings.add(format!("In the formula {shown} {loss}."));
                 }
                 Some(formula)
             }
             Err(reason) => {
                 let warning = format!("The formula {shown} is shown as its source: {reason}.");
-                self.deck.warnings.say(warning);
+                self.deck.warnings.add(warning);
                 None
             }
         }

@@ -130,9 +130,9 @@ impl<'d> Deck<'d> {
             return Vec::new();
         }
         let said: String = slide.blocks.iter().flat_map(|b| flat(slice::from_ref(*b))).collect();
-        let unsaid = byline(meta).into_iter().filter(|line| !said.contains(line));
+        let left = byline(meta).into_iter().filter(|line| !said.contains(line));
         let para = |text| Para { content: vec![Inline::Text(text)], ..Para::default() };
-        unsaid.map(para).collect()
+        left.map(para).collect()
     }
 }
 
@@ -171,7 +171,7 @@ impl<'d> ItemCollector<'_, 'd> {
     fn block(&mut self, block: &Block, at: At) {
         if at.depth > DEPTH {
             let warning = format!("Content nested more than {DEPTH} levels deep was flattened.");
-            self.deck.warnings.say(warning);
+            self.deck.warnings.add(warning);
             let lines = flat(std::slice::from_ref(block));
             return lines.into_iter().for_each(|line| self.para(at, vec![Inline::Text(line)]));
         }
@@ -241,7 +241,7 @@ impl<'d> ItemCollector<'_, 'd> {
                     Some(picture) if self.words.are_around() && is_icon(&picture) => {
                         let warning =
                             "Small pictures within a line are shown as their text on slides.";
-                        self.deck.warnings.say(warning);
+                        self.deck.warnings.add(warning);
                         letters.push(Inline::Text(alt.clone()));
                     }
                     Some(picture) => out.push(picture),
@@ -307,7 +307,7 @@ impl<'d> ItemCollector<'_, 'd> {
     fn list(&mut self, list: &List, at: At) {
         if at.level >= LEVELS {
             let warning = format!("Lists deeper than {LEVELS} levels stay on the last level.");
-            self.deck.warnings.say(warning);
+            self.deck.warnings.add(warning);
         }
         self.lists += 1;
         let id = self.lists;
@@ -344,7 +344,7 @@ impl<'d> ItemCollector<'_, 'd> {
         let rooms = Rooms { upright: self.deck.geometry.body.width, landscape: None };
         let fitting = fit(table, rooms, &[MIN_TABLE], CELL_FORM);
         if fitting.is_tight || !fitting.parts.is_empty() {
-            self.deck.warnings.say(fitting.report(columns(table), "slide"));
+            self.deck.warnings.add(fitting.report(columns(table), "slide"));
         }
         if fitting.parts.is_empty() {
             return self.items.push(SlideItem::Table(table.clone()));

@@ -86,7 +86,7 @@ impl<'d> Deck<'d> {
             limits::pages(pages.len(), SLIDES, "or more slides")?;
             let room = SLIDES - pages.len();
             for ignored in &slide.setting.ignored {
-                self.warnings.say(ignored.clone());
+                self.warnings.add(ignored.clone());
             }
             self.scale = flow::LARGEST;
             pages.extend(self.topic(slide, room, LEVELS)?);
@@ -96,7 +96,7 @@ impl<'d> Deck<'d> {
         let meta = &self.document.meta;
         if pages.iter().all(|page| page.footer.is_none()) {
             for text in [&meta.header, &meta.footer].into_iter().flatten() {
-                self.warnings.say(format!("“{text}” is not shown: a title slide has no footer."));
+                self.warnings.add(format!("“{text}” is not shown: a title slide has no footer."));
             }
         }
         for (at, page) in pages.iter().enumerate() {
@@ -143,7 +143,7 @@ impl<'d> Deck<'d> {
     ) -> Result<Vec<SlidePage<'d>>, RenderError> {
         let whole = self.geometry;
         let (slide, backdrops) = self.with_backdrops(slide);
-        let look = self.scenery(&slide, &backdrops);
+        let look = self.slide_colors(&slide, &backdrops);
         let pages = self.placed(slide, room);
         self.geometry = whole;
         let mut pages = pages?;

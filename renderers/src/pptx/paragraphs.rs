@@ -140,7 +140,7 @@ impl Sheet<'_, '_> {
                 Inline::Image { url, alt, title } => {
                     let name = named(url, alt, title);
                     let warning = "A picture in a title or table cell is shown as its text.";
-                    self.deck.warnings.say(warning);
+                    self.deck.warnings.add(warning);
                     self.run(xml, &format!("[{name}]"), TextFormat { italic: true, ..format });
                 }
                 Inline::Math(latex) => self.math(xml, latex, format),
@@ -168,7 +168,7 @@ impl Sheet<'_, '_> {
         let Some((relation, action)) = target else {
             let shown: String = url.chars().take(80).collect();
             let warning = format!("The link to {shown} has no target and is shown as text.");
-            self.deck.warnings.say(warning);
+            self.deck.warnings.add(warning);
             return None;
         };
         self.links.push((relation, action, title.chars().take(250).collect()));

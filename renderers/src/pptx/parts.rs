@@ -63,7 +63,7 @@ impl Deck<'_> {
         relations.part("theme", "../theme/theme1.xml");
         let logo = self.document.logo.as_deref().map(|bytes| Picture::read(bytes, self.fonts));
         let logo = logo.transpose().unwrap_or_else(|why| {
-            self.warnings.say(format!("The logo was omitted: {why}."));
+            self.warnings.add(format!("The logo was omitted: {why}."));
             None
         });
         let package = &mut self.package;

@@ -45,14 +45,14 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
     for (key, value) in &meta.directives {
         apply(key, value, &mut first, &mut following);
     }
-    let (mut slides, mut unsaid) = (Vec::new(), Vec::new());
+    let (mut slides, mut pending_notes) = (Vec::new(), Vec::new());
     for (at, blocks) in cut(&document.blocks).into_iter().enumerate() {
         let own = if at == 0 { first.clone() } else { following.next() };
         let mut slide = slide(blocks, own, &mut following);
-        unsaid.append(&mut slide.notes);
+        pending_notes.append(&mut slide.notes);
         // Notes without content are added to the next slide.
         if slide.title.is_some() || !slide.blocks.is_empty() {
-            slide.notes = std::mem::take(&mut unsaid);
+            slide.notes = std::mem::take(&mut pending_notes);
             slides.push(slide);
         }
     }
@@ -60,7 +60,7 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
     if slides.is_empty() {
         slides.push(Slide { class: Class::Title, setting: first, ..Slide::default() });
     }
-    slides.last_mut().expect("there is a slide").notes.append(&mut unsaid);
+    slides.last_mut().expect("there is a slide").notes.append(&mut pending_notes);
     slides
 }
 

@@ -264,7 +264,7 @@ impl Sheet<'_, '_> {
         let text = page.footer.as_deref().filter(|text| !text.trim().is_empty());
         if (text.is_some() && footer.is_none()) || (page.numbered && number_holder.is_none()) {
             let lost = "The template has no place for the footer or the slide number.";
-            self.deck.warnings.say(lost);
+            self.deck.warnings.add(lost);
         }
         if let (Some(text), Some(holder)) = (text, footer) {
             let id = self.next_id();

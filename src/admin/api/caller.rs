@@ -90,7 +90,7 @@ pub async fn admit(State(api): State<Arc<Api>>, mut request: Request, next: Next
             request.extensions_mut().insert(caller.clone());
             idempotency::once(&api.admin, &caller.id, request, next).await
         }
-        Ok(_) => too_little(required).into_response(),
+        Ok(_) => insufficient_role(required).into_response(),
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
             ([(header::WWW_AUTHENTICATE, "Bearer")], problem).into_response()
         }
@@ -105,7 +105,7 @@ fn not_allowed(api: &Api, path: &str) -> Response {
 }
 
 /// The response for a role that is too low.
-pub fn too_little(required: Role) -> Problem {
+pub fn insufficient_role(required: Role) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, ProblemText::with(REQUIRES_ROLE, required.as_str()))
 }
 
@@ -126,7 +126,7 @@ async fn caller(admin: &Admin, headers: &HeaderMap, method: &Method) -> Result<C
     if *method != Method::GET && *method != Method::HEAD && !security_headers::is_own(headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, CROSS_SITE));
     }
-    by_session(admin, session).await?.ok_or_else(|| too_little(Role::Viewer))
+    by_session(admin, session).await?.ok_or_else(|| insufficient_role(Role::Viewer))
 }
 
 fn only_talks() -> Problem {

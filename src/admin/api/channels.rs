@@ -47,7 +47,7 @@ fn connected<'a>(admin: &'a Admin, id: &str) -> Result<&'a Connected, Problem> {
 
 /// How long to wait for the result of a reconnection, and how often to look.
 const RECONNECTS_WITHIN: Duration = Duration::from_secs(15);
-const LOOKS_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The result of a reconnection.
 #[derive(Debug, Serialize, ToSchema)]
@@ -82,7 +82,7 @@ async fn result_of(admin: &Admin, id: &str, number: i64) -> Result<Option<Reconn
             return Ok(Some(ReconnectView { state: state.status.into(), problem }));
         }
         // In real time, because nothing signals what another node reports.
-        let _ = tokio::time::timeout(LOOKS_EVERY, admin.stop.cancelled()).await;
+        let _ = tokio::time::timeout(POLL_INTERVAL, admin.stop.cancelled()).await;
     }
     Ok(None)
 }

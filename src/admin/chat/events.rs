@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// How often a page polls.
-const LOOKS_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// The interval of keep-alive messages, so that proxies keep the connection open.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 
@@ -52,7 +52,7 @@ pub async fn events(
     participant: Participant,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mut looks = interval_at(tokio::time::Instant::now() + LOOKS_EVERY, LOOKS_EVERY);
+    let mut looks = interval_at(tokio::time::Instant::now() + POLL_INTERVAL, POLL_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut page = Page {
         timeline: Timeline::new(&participant, language::of(&headers)),

@@ -42,7 +42,7 @@ use crate::{
 };
 
 /// How often a request polls.
-const LOOKS_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// How long a request waits. OpenAI's clients give up after ten minutes.
 const WAITS_FOR: TimeDelta = TimeDelta::minutes(9);
 /// The maximum number of messages of an answer.
@@ -84,7 +84,7 @@ pub struct Answer {
 impl Answer {
     /// `waiting` counts the waiting requests of the token.
     pub fn new(admin: Arc<Admin>, awaited: Awaited, waiting: Opened) -> Self {
-        let mut looks = interval_at(Instant::now(), LOOKS_EVERY);
+        let mut looks = interval_at(Instant::now(), POLL_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let claimed = &awaited.claimed;
         Self {

@@ -19,7 +19,7 @@ use crate::{
     admin::{
         Admin,
         api::{
-            caller::{by_session, too_little},
+            caller::{by_session, insufficient_role},
             conversations,
             parts::Params,
         },
@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// How often the page's data is polled.
-const LOOKS_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The interval of keep-alive messages, so that proxies keep the connection open.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
 /// The number of entries at the end of a list that are compared.
@@ -111,14 +111,14 @@ pub async fn events(
     signed: Signed,
     Params(watched): Params<LiveQuery>,
 ) -> Result<Response, Problem> {
-    let mut looks = interval(LOOKS_EVERY);
+    let mut looks = interval(POLL_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let stop = admin.stop.clone();
     let opened = admin.open_pages.enter(&signed);
     let many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
     let open = Open { _counted: opened.ok_or_else(many)?, admin, signed, watched, looks };
     if !open.may_look().await? {
-        return Err(too_little(open.watched.of.required_role()));
+        return Err(insufficient_role(open.watched.of.required_role()));
     }
     let stream = stream::unfold(open, |mut open| async move {
         let event = open.next().await?;

@@ -56,7 +56,7 @@ use std::sync::Arc;
 
 use super::{
     Admin,
-    api::caller::{by_session, too_little},
+    api::caller::{by_session, insufficient_role},
     auth::{security_headers, web_session},
     language,
     problem::Problem,
@@ -179,7 +179,7 @@ async fn admit(
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Ok(_) => too_little(required).into_response(),
+        Ok(_) => insufficient_role(required).into_response(),
         Err(problem) => Problem::from(problem).into_response(),
     }
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{setup::Setup, world::World};
 use crate::{
-    agent::approvers::{Approvers, Who},
+    agent::approvers::{ApproverSelector, Approvers},
     gateway::people::Allow,
     journal::{
         event::{Event, Status},
@@ -35,7 +35,8 @@ async fn an_owner_of_the_configuration_decides_in_the_web_chat() {
     let world = World::with(owned_by_bob()).await;
     let bob = world.signed_in("bob").await;
     world.say(&bob, &Uuid::new_v4().to_string(), "save a note").await;
-    let owners = Approvers { who: vec![Who::Role(Role::Owner)], ..Approvers::default() };
+    let owners =
+        Approvers { who: vec![ApproverSelector::Role(Role::Owner)], ..Approvers::default() };
     let approval = world.ask_of("bob", owners).await;
     let text = world.press(&bob, &approval, "a").await;
     assert_eq!(text, Language::English.words().decided(Status::Allowed));

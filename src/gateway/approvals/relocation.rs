@@ -11,7 +11,7 @@ use super::{
     resolve, voter,
 };
 use crate::{
-    agent::approvers::Who,
+    agent::approvers::ApproverSelector,
     crash,
     gateway::Gateway,
     journal::{
@@ -185,11 +185,14 @@ async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Ve
     let mut ids = vec![approval.requester.id.clone()];
     for who in &approval.approvers.who {
         match who {
-            Who::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
-            Who::Role(role) => {
+            ApproverSelector::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
+            ApproverSelector::Role(role) => {
                 ids.extend(people::people_with_role(tx, channel, *role, ASKED).await?);
             }
-            Who::Requester | Who::Members | Who::Admins | Who::PlatformRole(_) => {}
+            ApproverSelector::Requester
+            | ApproverSelector::Members
+            | ApproverSelector::Admins
+            | ApproverSelector::PlatformRole(_) => {}
         }
     }
     Ok(ids)

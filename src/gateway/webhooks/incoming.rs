@@ -31,7 +31,7 @@ const HEADERS: &[&str] = &["x-github-event", "x-gitlab-event", "user-agent", "co
 
 /// The configuration of one incoming webhook.
 #[derive(Debug, Clone)]
-pub struct Inlet {
+pub struct IncomingWebhook {
     pub name: String,
     pub verify: Verify,
     /// The current key and, during rotation, the previous one.
@@ -47,17 +47,17 @@ pub struct Inlet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebhookOutcome {
     /// The request is stored, now or by an earlier delivery.
-    Yes,
+    Accepted,
     /// Slack's URL verification, which has to be echoed.
     Challenged(String),
     Refused(SignatureError),
     /// The template failed, which the sender cannot fix.
-    Unreadable(String),
-    TooFast(Duration),
+    TemplateFailed(String),
+    RateLimited(Duration),
 }
 
 /// Who sends requests, and how they are verified.
-pub struct Sender {
+pub struct WebhookSource {
     pub name: String,
     pub verify: Verify,
     pub keys: Vec<SharedSecret>,
@@ -71,10 +71,10 @@ pub struct Target {
     pub by: Speaker,
 }
 
-impl Inlet {
+impl IncomingWebhook {
     /// Uses the given template or, by default, passes the whole body to the agent.
-    pub fn with_template(sender: Sender, target: Target, template: &str) -> Result<Self> {
-        let Sender { name, verify, keys } = sender;
+    pub fn with_template(sender: WebhookSource, target: Target, template: &str) -> Result<Self> {
+        let WebhookSource { name, verify, keys } = sender;
         let Target { channel, place, by } = target;
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
@@ -102,15 +102,15 @@ impl Inlet {
 /// Stores the request if it is signed with one of the keys.
 pub async fn take(
     gateway: &Gateway,
-    inlet: &Inlet,
+    webhook: &IncomingWebhook,
     request: &WebhookRequest,
 ) -> Result<WebhookOutcome> {
-    let taken = taken(gateway, inlet, request).await?;
+    let taken = taken(gateway, webhook, request).await?;
     let outcome = match &taken {
-        WebhookOutcome::Yes | WebhookOutcome::Challenged(_) => "accepted",
+        WebhookOutcome::Accepted | WebhookOutcome::Challenged(_) => "accepted",
         WebhookOutcome::Refused(_) => "refused",
-        WebhookOutcome::Unreadable(_) => "invalid",
-        WebhookOutcome::TooFast(_) => "rate_limited",
+        WebhookOutcome::TemplateFailed(_) => "invalid",
+        WebhookOutcome::RateLimited(_) => "rate_limited",
     };
     metrics::counter!(committed::WEBHOOKS_IN, "outcome" => outcome).increment(1);
     Ok(taken)
@@ -118,24 +118,24 @@ pub async fn take(
 
 async fn taken(
     gateway: &Gateway,
-    inlet: &Inlet,
+    webhook: &IncomingWebhook,
     request: &WebhookRequest,
 ) -> Result<WebhookOutcome> {
     let now = gateway.clock.now();
-    let id = match verified(inlet.verify, &inlet.keys, request, now) {
+    let id = match verified(webhook.verify, &webhook.keys, request, now) {
         Ok(id) => id,
         Err(refused) => return Ok(WebhookOutcome::Refused(refused)),
     };
-    if let Some(challenge) = challenge(request).filter(|_| inlet.verify == Verify::Slack) {
+    if let Some(challenge) = challenge(request).filter(|_| webhook.verify == Verify::Slack) {
         return Ok(WebhookOutcome::Challenged(challenge));
     }
-    let text = match inlet.render_text(request) {
+    let text = match webhook.render_text(request) {
         Ok(text) => text,
-        Err(problem) => return Ok(WebhookOutcome::Unreadable(problem.to_string())),
+        Err(problem) => return Ok(WebhookOutcome::TemplateFailed(problem.to_string())),
     };
-    let (inlet, limit) = (inlet.clone(), gateway.messages_per_minute);
+    let (webhook, limit) = (webhook.clone(), gateway.messages_per_minute);
     let write = gateway.store.write("webhook", move |tx| {
-        Box::pin(async move { write_down(tx, &inlet, Readable { id, text }, limit, now).await })
+        Box::pin(async move { write_down(tx, &webhook, Readable { id, text }, limit, now).await })
     });
     write.await
 }
@@ -154,31 +154,31 @@ struct Readable {
 
 async fn write_down(
     tx: &mut Tx<'_>,
-    inlet: &Inlet,
+    webhook: &IncomingWebhook,
     Readable { id, text }: Readable,
     limit: u32,
     now: DateTime<Utc>,
 ) -> Result<WebhookOutcome> {
     // A channel name cannot contain a slash.
-    let channel = format!("hooks/{}", inlet.name);
+    let channel = format!("hooks/{}", webhook.name);
     if inbox::was_seen(tx, &channel, &id).await? {
-        return Ok(WebhookOutcome::Yes);
+        return Ok(WebhookOutcome::Accepted);
     }
     match usage::flood(tx, &channel, limit, now).await? {
         usage::Admission::Accepted => {}
-        usage::Admission::Rejected(wait) => return Ok(WebhookOutcome::TooFast(wait)),
+        usage::Admission::Rejected(wait) => return Ok(WebhookOutcome::RateLimited(wait)),
         usage::Admission::RejectedSilently => {
-            return Ok(WebhookOutcome::TooFast(Duration::from_mins(1)));
+            return Ok(WebhookOutcome::RateLimited(Duration::from_mins(1)));
         }
     }
     if inbox::first_seen(tx, &channel, &id, now).await? {
-        let conversation = journal::conversation(tx, &inlet.channel, &inlet.place, now).await?;
-        let source = format!("webhook {}", inlet.name);
+        let conversation = journal::conversation(tx, &webhook.channel, &webhook.place, now).await?;
+        let source = format!("webhook {}", webhook.name);
         journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
-        let (hook, by) = (inlet.name.clone(), inlet.by.clone());
+        let (hook, by) = (webhook.name.clone(), webhook.by.clone());
         journal::append(tx, &conversation, &Event::WebhookReceived { hook, by, text }, now).await?;
     }
-    Ok(WebhookOutcome::Yes)
+    Ok(WebhookOutcome::Accepted)
 }
 
 #[cfg(test)]
@@ -189,11 +189,11 @@ mod tests {
     fn render_text(template: &str, body: &str) -> Result<String, minijinja::Error> {
         let place = Place { chat: "7".into(), thread: None, kind: PlaceKind::Private };
         let by = Speaker { id: "7".into(), name: "ci".into() };
-        let sender = Sender { name: "ci".into(), verify: Verify::Standard, keys: vec![] };
+        let sender = WebhookSource { name: "ci".into(), verify: Verify::Standard, keys: vec![] };
         let target = Target { channel: "room".into(), place, by };
-        let inlet = Inlet::with_template(sender, target, template).unwrap();
+        let webhook = IncomingWebhook::with_template(sender, target, template).unwrap();
         let headers = vec![("x-github-event".into(), "push".into()), ("cookie".into(), "c".into())];
-        inlet.render_text(&WebhookRequest { headers, body: body.to_owned().into() })
+        webhook.render_text(&WebhookRequest { headers, body: body.to_owned().into() })
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-const LOOKS_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The maximum number of concurrent deliveries, so that slow receivers delay at most this many.
 const AT_ONCE: usize = 32;
 /// The maximum number of attempts, which span about eight hours.
@@ -58,7 +58,7 @@ pub async fn deliver(webhook_sender: Arc<WebhookSender>) {
                 tracing::error!(problem = format!("{problem:#}"), "could not deliver webhooks");
             }
         }
-        let _ = tokio::time::timeout(LOOKS_EVERY, stop.cancelled()).await;
+        let _ = tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await;
     }
 }
 

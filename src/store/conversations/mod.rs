@@ -107,7 +107,7 @@ pub async fn note_split(tx: &mut Tx<'_>, conversation: &ConversationId, seq: Seq
 
 /// The last messages, newest first, up to `limit`. Empty unless one of them may have been split by
 /// the client.
-pub async fn said_lately(
+pub async fn recent_messages(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     limit: usize,

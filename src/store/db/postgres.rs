@@ -38,7 +38,7 @@ const SESSION_LIMITS: &str = "
     SET idle_in_transaction_session_timeout = '15s'";
 /// The limit for a transaction, for a server that no longer answers. Whether it was committed is
 /// then unknown.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Connects to a database server once, and disconnects.
 pub(in crate::store) async fn reach(url: &str) -> Result<()> {
@@ -149,7 +149,7 @@ where
     let read = AbortOnDropHandle::new(spawn(async move {
         let mut conn = PooledConnection::acquire(&pool).await?;
         let mut tx = Tx { conn: Conn::Postgres(&mut conn.conn), wakeups: Wakeups::default() };
-        let read = tokio::time::timeout(ANSWERS_WITHIN, work(&mut tx)).await;
+        let read = tokio::time::timeout(OPERATION_TIMEOUT, work(&mut tx)).await;
         read.unwrap_or_else(|_| Err(conn.close_unanswered()))
     }));
     read.await.context("the read was aborted")?
@@ -189,7 +189,7 @@ where
     F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
 {
     let mut conn = PooledConnection::acquire(pool).await?;
-    let written = tokio::time::timeout(ANSWERS_WITHIN, async {
+    let written = tokio::time::timeout(OPERATION_TIMEOUT, async {
         if extent == Extent::Statement {
             return run(&mut conn.conn, work).await;
         }

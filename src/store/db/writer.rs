@@ -146,20 +146,20 @@ fn write_in_groups(
     let _ = conn.close();
 }
 
-/// Merges the log into the file while commits go on, so that they need not wait for it.
+/// Checkpoints the write-ahead log while commits go on, so that they need not wait for it.
 fn checkpoint(readers: &Readers, merges: &Arc<AtomicBool>) {
     let ended = merges.clone();
     let started = readers.start(Box::new(move |conn| {
         let merged =
             conn.and_then(|conn| sqlite::execute(conn, "PRAGMA wal_checkpoint(PASSIVE)", &[]));
         if let Err(problem) = merged {
-            tracing::warn!(%problem, "could not merge the log of the database; a commit will");
+            tracing::warn!(%problem, "could not checkpoint the write-ahead log; a commit will do it");
         }
         ended.store(false, Ordering::Release);
     }));
     if let Err(problem) = started {
         merges.store(false, Ordering::Release);
-        tracing::warn!(%problem, "could not merge the log of the database; a commit will");
+        tracing::warn!(%problem, "could not checkpoint the write-ahead log; a commit will do it");
     }
 }
 
@@ -185,7 +185,7 @@ fn commit_group(
     let mut finishes = Vec::new();
     if let Err(problem) = exec(conn, "BEGIN IMMEDIATE") {
         // The jobs are dropped, so that their callers get an error.
-        tracing::error!(problem, "the database accepts no transaction");
+        tracing::error!(problem, "could not begin a transaction");
         return (finishes, Err(problem));
     }
     let alone = jobs.len() == 1;

@@ -44,7 +44,7 @@ const WAITS_FOR: Duration = Duration::from_mins(5);
 /// The number of builds that wait. Further ones are refused.
 const MAX_WAITING: usize = 20;
 /// The time around the rounds: the check of dependencies, and the end of the last program.
-const AROUND: Duration = Duration::from_mins(1);
+const MARGIN: Duration = Duration::from_mins(1);
 
 /// Limits how many builds run at the same time.
 pub struct BuildQueue {
@@ -93,7 +93,7 @@ impl Tool for BuildSoftware {
             tier: Tier::Extension,
             approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Text("name")),
-            timeout: config.limits.total_time + WAITS_FOR + AROUND,
+            timeout: config.limits.total_time + WAITS_FOR + MARGIN,
             rate: Some(Rate::new(5, 20)),
             domain: Domain::Container(Confinement::OWN),
             unavailable: config.sandbox.missing().map(str::to_owned),

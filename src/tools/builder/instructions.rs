@@ -1,4 +1,4 @@
-//! What the model that writes software is told.
+//! The prompts for the model that writes software.
 
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use super::requirement::ProgrammingLanguage;
 use crate::tools::{ToolError, skills::SKILL};
 
 /// The timeout for asking a program for its version.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// A Rust toolchain that is not in `/usr`, inside the sandbox.
 const RUST: &str = "/run/rust";
 
@@ -124,7 +124,7 @@ impl Toolchain {
         let command = sandbox
             .confined_command(&profile)
             .map_err(|error| ToolError::from(error).to_string())?;
-        let ended = run::to_its_end(command, Vec::new(), ANSWERS_WITHIN).await;
+        let ended = run::to_its_end(command, Vec::new(), VERSION_TIMEOUT).await;
         let ended = ended.map_err(|error| ToolError::from(error).to_string())?;
         let (said, complained) = (ended.stdout.text(), ended.stderr.text());
         match (ended.code, said.lines().next()) {

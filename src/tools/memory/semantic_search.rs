@@ -28,7 +28,7 @@ const IN_A_REQUEST: usize = 16;
 /// 8,192 tokens of OpenAI's models.
 const READ_CHARS: usize = 4_000;
 /// How long a search waits for the model.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Memories with a lower cosine similarity are unrelated.
 const ALIKE: f32 = 0.3;
 
@@ -96,7 +96,7 @@ impl Meaning {
         query: &str,
         limit: usize,
     ) -> Result<(Vec<String>, Usage)> {
-        let by = Instant::now() + ANSWERS_WITHIN;
+        let by = Instant::now() + EMBEDDING_TIMEOUT;
         let mut usage = Usage::default();
         let wanted = self.embed(vec![query], by, &mut usage).await?.remove(0);
         if let Err(problem) = self.read_on(memory_scope, by, &mut usage).await {

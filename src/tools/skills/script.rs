@@ -30,10 +30,10 @@ use crate::{
     },
 };
 
-const USUAL_SECONDS: u64 = 60;
+const DEFAULT_SECONDS: u64 = 60;
 const MAX_SECONDS: u64 = 300;
 /// The time to start and stop the sandbox, besides the script's own.
-const AROUND: Duration = Duration::from_secs(10);
+const MARGIN: Duration = Duration::from_secs(10);
 
 /// `run_skill_script`
 pub struct RunSkillScript {
@@ -69,7 +69,7 @@ impl Tool for RunSkillScript {
             tier: Tier::Extension,
             approval: ApprovalMode::UnlessAllowed,
             subject: Some(Subject::Text("script")),
-            timeout: Duration::from_secs(MAX_SECONDS) + AROUND,
+            timeout: Duration::from_secs(MAX_SECONDS) + MARGIN,
             untrusted: true,
             domain: Domain::Container(Confinement::OWN),
             outward: !self.ways.is_empty(),
@@ -134,7 +134,7 @@ impl Tool for RunSkillScript {
             .map_err(ToolError::ExecutionFailed)?;
         command.extend(args);
         let way = skill.map_or(Ok(None), |skill| self.way(&skill))?;
-        let wait = Duration::from_secs(timeout.unwrap_or(USUAL_SECONDS).clamp(1, MAX_SECONDS));
+        let wait = Duration::from_secs(timeout.unwrap_or(DEFAULT_SECONDS).clamp(1, MAX_SECONDS));
         // Creates the folder when it is first needed.
         workspace::beneath(context, |_, _| Ok(())).await?;
         let cell = Profile::around(Job::new(Work::Program(command), Some(SandboxLimits::COMMAND)))

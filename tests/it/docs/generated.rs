@@ -51,7 +51,7 @@ fn configuration() -> String {
             default => format!("`{}`", default.replace('|', "\\|")),
         };
         let (_, rows) = sections.last_mut().expect("one was pushed");
-        let _ = writeln!(rows, "| `{}` | {default} | {} |", key.path, cell(key.says));
+        let _ = writeln!(rows, "| `{}` | {default} | {} |", key.path, cell(key.description));
     }
     let part = |(section, rows): (&str, String)| match section {
         "" => format!("## Top level\n\n{rows}\n"),

@@ -108,7 +108,7 @@ story! {
             let result = world.results().await.pop().unwrap();
             assert!(result.starts_with(&stopped_by_hook("gate", "")), "{result}");
 
-            let go_on = Some(OnFailure::GoOn);
+            let go_on = Some(OnFailure::Continue);
             world.config.hooks = vec![HookEntry { on_failure: go_on, ..program }];
             world.model_will(call("delete", json!({ "path": "a.txt" })));
             world.ann_says("delete a.txt").await;

@@ -3,7 +3,7 @@
 use channels::{Place, PlaceKind};
 use countersign::{
     clock::Clock as _,
-    config::MemoryOf,
+    config::MemorySharing,
     journal::{
         event::{Event, Outcome, Speaker},
         ids::CallId,
@@ -139,7 +139,7 @@ story! {
             let found = bob_finds(world, place).await;
             assert!(!found.contains("MEMORY") && !found.contains("diabetic."), "{found}");
         }
-        world.config.agents[0].memory = MemoryOf::Agent;
+        world.config.agents[0].memory = MemorySharing::Agent;
         ann_has_it(world, "memory_store", secret).await;
         let found = bob_finds(world, elsewhere("9", None)).await;
         assert!(found.contains("[MEMORY.md") && found.contains("diabetic"), "{found}");

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use countersign::{
     agent::prompt::{Message, Prompt},
     clock::Clock as _,
-    gateway::{Queue, deliver},
+    gateway::{BusyPolicy, deliver},
     llm::scripted::{Gate, call, say, wait},
 };
 use insta::assert_snapshot;
@@ -197,7 +197,7 @@ story! {
 story! {
     /// `interrupt`: a message stops the current turn with its open approval, and starts a new one.
     async fn a_message_interrupts_where_it_is_configured(world: &mut World) {
-        world.settings.queue = Queue::Interrupt;
+        world.settings.queue = BusyPolicy::Interrupt;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         world.model_will(say("Instead."));
@@ -234,7 +234,7 @@ story! {
 story! {
     /// `steer`: a message interrupts the current model request, which is restarted with it.
     async fn a_message_steers_where_it_is_configured(world: &mut World) {
-        world.settings.queue = Queue::Steer;
+        world.settings.queue = BusyPolicy::Steer;
         world.settings.debounce = TimeDelta::zero();
         let both = (world.said("a poem"), world.said("about rain"));
         meanwhile(world, both, "Drops.").await;
