@@ -46,7 +46,7 @@ impl Tool for SendFile {
             ..ToolSpec::read_only(
                 "send_file",
                 "Sends a file of the workspace to the people of this conversation as an \
-                 attachment, any type, up to 20 MB. Use read_file to read a file yourself.",
+                 attachment, up to 20 MB.",
                 schema::<Arguments>(),
             )
         }

@@ -114,8 +114,8 @@ impl Tool for LookAt {
             domain: Domain::Container(Confinement::OWN),
             ..ToolSpec::read_only(
                 "look_at",
-                "Shows you a picture of the workspace, for example one that you have \
-                    made.\nPictures that people send are shown to you automatically.",
+                "Shows you a picture of the workspace.\nPictures that people send are shown \
+                    to you automatically.",
                 schema::<Arguments>(),
             )
         }

@@ -88,8 +88,8 @@ impl Tool for ExtractDocument {
                 "Reads a document of the workspace as Markdown: PDF, Word, Excel, PowerPoint, \
                  OpenDocument, RTF, HTML, e-mail, CSV, JSON, text, and pictures where text \
                  recognition is installed. The first line of the result is JSON about it; then \
-                 come the lines, each as `number│ text`. Go on with nextStartLine as startLine, \
-                 and nextStartColumn as startColumn, if given.",
+                 come the lines, each as `number│ text`. Continue with nextStartLine and \
+                 nextStartColumn, if given.",
                 schema::<Arguments>(),
             )
         }

@@ -67,7 +67,7 @@ impl Tool for ListDir {
             ..ToolSpec::read_only(
                 "list_dir",
                 "Lists a folder of the workspace: folders first, with a slash; files with their \
-                 sizes. At most 500 entries.",
+                 sizes.",
                 schema::<Arguments>(),
             )
         }

@@ -51,8 +51,8 @@ impl Tool for WebFetch {
             outward: true,
             ..ToolSpec::read_only(
                 "web_fetch",
-                "Reads a web page as Markdown.\nA document or picture is put into the workspace \
-                    instead, for extract_document or read_file.",
+                "Reads a web page as Markdown.\nDocuments and pictures are put into the workspace \
+                    instead.",
                 schema::<Arguments>(),
             )
         }

@@ -99,8 +99,8 @@ impl Tool for HttpRequest {
             outward: true,
             ..ToolSpec::read_only(
                 "http_request",
-                "Sends one HTTP request to a web API.\nShows status, headers and body of the \
-                    response. Use web_fetch to read a page.",
+                "Sends one HTTP request to a web API.\nReturns status, headers and body. Use \
+                    web_fetch to read a page.",
                 schema::<Arguments>(),
             )
         }
