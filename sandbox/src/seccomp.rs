@@ -231,7 +231,7 @@ mod tests {
         let limit = process::getrlimit(process::Resource::Core);
         let reader = std::thread::spawn(move || {
             close(FilterScope::Reader).unwrap();
-            let core = |of| process::prlimit(of, process::Resource::Core, limit.clone());
+            let core = |of| process::prlimit(of, process::Resource::Core, limit);
             let others = [
                 process::test_kill_process(parent.unwrap()),
                 process::setpriority_process(parent, 0),
