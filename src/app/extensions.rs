@@ -166,7 +166,7 @@ impl Connector {
         let server = Server::new(config, gateway.store.clone(), gateway.clock.clone());
         self.worker.toolbox.servers.add(server.clone());
         let mut supervisor = Supervisor::over(server);
-        let found = supervisor.look().await;
+        let found = supervisor.changed_tools().await;
         let changed = found.is_some_and(|found| take(&self.worker, name, found));
         refresh_prompts(&self.worker, &self.config);
         Ok((supervisor, changed))

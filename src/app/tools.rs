@@ -55,7 +55,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
     };
     let watches: Vec<_> = config.mcp.iter().map(watch).collect::<Result<_>>()?;
     let first = watches.into_iter().map(|(name, mut watch)| async {
-        let found = watch.look().await;
+        let found = watch.changed_tools().await;
         (name, watch, found)
     });
     for (name, watch, found) in futures::future::join_all(first).await {
@@ -333,10 +333,10 @@ pub(super) fn watch_skills(app: &App) {
 
 async fn follow_skills(worker: Arc<Worker>, config: Config) {
     let folders = folders(&config);
-    let look = move || -> Vec<_> { folders.values().map(|place| folder::state(place)).collect() };
-    let mut known = look();
+    let states = move || -> Vec<_> { folders.values().map(|place| folder::state(place)).collect() };
+    let mut known = states();
     while tokio::time::timeout(RESCAN_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
-        let state = look();
+        let state = states();
         if state != known {
             known = state;
             if let Err(problem) = refresh_agents(&worker, &config) {

@@ -42,7 +42,7 @@ pub async fn statuses(
     store: &Store,
 ) -> Result<Vec<ModuleStatus>> {
     let clock: Arc<dyn Clock> = Arc::new(crate::clock::SystemClock);
-    let found = loader(config, variables, store, &clock)?.look().await?;
+    let found = loader(config, variables, store, &clock)?.reload().await?;
     Ok(found.unwrap_or_default().statuses)
 }
 
@@ -55,7 +55,7 @@ impl App {
 }
 
 async fn update(worker: &Worker, config: &Config, modules: &SharedLoader) -> Result<()> {
-    if look(worker, modules).await? {
+    if reload(worker, modules).await? {
         refresh_agents(worker, config)?;
     }
     Ok(())
@@ -78,8 +78,8 @@ async fn follow(worker: Arc<Worker>, config: Config, modules: SharedLoader) {
 }
 
 /// Returns whether the tools have changed.
-async fn look(worker: &Worker, modules: &SharedLoader) -> Result<bool> {
-    let Some(FoundModules { tools, mut statuses }) = modules.lock().await.look().await? else {
+async fn reload(worker: &Worker, modules: &SharedLoader) -> Result<bool> {
+    let Some(FoundModules { tools, mut statuses }) = modules.lock().await.reload().await? else {
         return Ok(false);
     };
     let (unfit, changed) = worker.toolbox.serve_modules(tools);

@@ -92,14 +92,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 async fn say_connected(gateway: &Gateway, redactor: &Redactor) {
     let platforms = gateway.channels.iter().filter(|(_, connected)| connected.alone);
     let mut waiting: Vec<_> = platforms.map(|(id, _)| id).collect();
-    let mut looks = CONNECT_WITHIN.as_millis() / POLL_INTERVAL.as_millis();
-    while !waiting.is_empty() && looks > 0 {
+    let mut attempts = CONNECT_WITHIN.as_millis() / POLL_INTERVAL.as_millis();
+    while !waiting.is_empty() && attempts > 0 {
         // Polls in real time, because nothing signals what another node reports.
         let stopped = tokio::time::timeout(POLL_INTERVAL, gateway.stop.cancelled()).await;
         if stopped.is_ok() {
             return;
         }
-        looks -= 1;
+        attempts -= 1;
         // The error is logged elsewhere.
         let Ok(states) = gateway.channel_states().await else { continue };
         waiting.retain(|id| {

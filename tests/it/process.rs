@@ -21,7 +21,7 @@ use crate::world::administer;
 
 /// The timeout of every wait. Nothing takes this long, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
-const LOOKS_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
@@ -359,7 +359,7 @@ fn read(path: &Path) -> String {
 
 /// Polls until there is a value.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let mut ticks = tokio::time::interval(LOOKS_EVERY);
+    let mut ticks = tokio::time::interval(POLL_INTERVAL);
     let looking = async {
         loop {
             ticks.tick().await;

@@ -52,15 +52,15 @@ pub async fn events(
     participant: Participant,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mut looks = interval_at(tokio::time::Instant::now() + POLL_INTERVAL, POLL_INTERVAL);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut polls = interval_at(tokio::time::Instant::now() + POLL_INTERVAL, POLL_INTERVAL);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut page = Page {
         timeline: Timeline::new(&participant, language::of(&headers)),
         last_activity: None,
         // Subscribe before the past is read, so that nothing is missed.
         shown: participant.web.subscribe(),
         changed: admin.changed.subscribe(),
-        looks,
+        polls,
         out: VecDeque::new(),
         ended: false,
         _open: participant.open(&admin)?,
@@ -103,7 +103,7 @@ struct Page {
     last_activity: Option<Activity>,
     shown: Receiver<WebShown>,
     changed: Receiver<String>,
-    looks: Interval,
+    polls: Interval,
     out: VecDeque<Event>,
     ended: bool,
     _open: Option<Opened>,
@@ -135,7 +135,7 @@ impl Page {
                     Ok(_) | Err(RecvError::Lagged(_)) => self.refresh_if_admitted().await,
                     Err(RecvError::Closed) => self.ended = true,
                 },
-                _ = self.looks.tick() => self.refresh_if_admitted().await,
+                _ = self.polls.tick() => self.refresh_if_admitted().await,
             }
         }
     }

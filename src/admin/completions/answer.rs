@@ -69,7 +69,7 @@ pub enum AnswerPart {
 pub struct Answer {
     admin: Arc<Admin>,
     awaited: Awaited,
-    looks: Interval,
+    polls: Interval,
     until: DateTime<Utc>,
     progress: TurnProgress,
     text: SentText,
@@ -84,15 +84,15 @@ pub struct Answer {
 impl Answer {
     /// `waiting` counts the waiting requests of the token.
     pub fn new(admin: Arc<Admin>, awaited: Awaited, waiting: Opened) -> Self {
-        let mut looks = interval_at(Instant::now(), POLL_INTERVAL);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut polls = interval_at(Instant::now(), POLL_INTERVAL);
+        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let claimed = &awaited.claimed;
         Self {
             until: admin.gateway.clock.now() + WAITS_FOR,
             progress: TurnProgress::of(&message_of(claimed), claimed.after),
             admin,
             awaited,
-            looks,
+            polls,
             text: SentText::default(),
             rows: BTreeSet::new(),
             out: VecDeque::new(),
@@ -136,14 +136,14 @@ impl Answer {
             }
             if !self.has_looked {
                 self.has_looked = true;
-                self.look().await;
+                self.read_new().await;
                 continue;
             }
             tokio::select! {
                 biased;
                 () = stop.cancelled() => self.ended = Some(Err(CompletionError::stopping())),
                 shown = self.awaited.shown.recv() => self.hear(shown).await,
-                _ = self.looks.tick() => self.look().await,
+                _ = self.polls.tick() => self.read_new().await,
             }
         }
     }
@@ -153,7 +153,7 @@ impl Answer {
             Ok(shown) if !self.is_here(&shown) => {}
             Ok(WebShown { what: Outgoing::Draft { markdown }, .. }) => self.grow(&markdown),
             Ok(WebShown { what: Outgoing::Typing | Outgoing::Toast { .. }, .. }) => {}
-            Ok(_) | Err(RecvError::Lagged(_)) => self.look().await,
+            Ok(_) | Err(RecvError::Lagged(_)) => self.read_new().await,
             Err(RecvError::Closed) => self.ended = Some(Err(CompletionError::stopping())),
         }
     }
@@ -171,7 +171,7 @@ impl Answer {
     }
 
     /// Reads what is new, until there is no more.
-    async fn look(&mut self) {
+    async fn read_new(&mut self) {
         while self.look_once().await && self.ended.is_none() {}
     }
 

@@ -102,7 +102,7 @@ struct Open {
     admin: Arc<Admin>,
     signed: Signed,
     watched: LiveQuery,
-    looks: tokio::time::Interval,
+    polls: tokio::time::Interval,
     _counted: Opened,
 }
 
@@ -111,13 +111,13 @@ pub async fn events(
     signed: Signed,
     Params(watched): Params<LiveQuery>,
 ) -> Result<Response, Problem> {
-    let mut looks = interval(POLL_INTERVAL);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut polls = interval(POLL_INTERVAL);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let stop = admin.stop.clone();
     let opened = admin.open_pages.enter(&signed);
     let many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
-    let open = Open { _counted: opened.ok_or_else(many)?, admin, signed, watched, looks };
-    if !open.may_look().await? {
+    let open = Open { _counted: opened.ok_or_else(many)?, admin, signed, watched, polls };
+    if !open.may_view().await? {
         return Err(insufficient_role(open.watched.of.required_role()));
     }
     let stream = stream::unfold(open, |mut open| async move {
@@ -131,7 +131,7 @@ pub async fn events(
 
 impl Open {
     /// Whether the session is still valid and still has the role.
-    async fn may_look(&self) -> Result<bool> {
+    async fn may_view(&self) -> Result<bool> {
         if !self.signed.is_still_valid(&self.admin).await? {
             return Ok(false);
         }
@@ -149,8 +149,8 @@ impl Open {
     /// The next event; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
         loop {
-            self.looks.tick().await;
-            match self.may_look().await {
+            self.polls.tick().await;
+            match self.may_view().await {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(problem) => {

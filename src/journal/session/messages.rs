@@ -203,7 +203,7 @@ impl Session {
         }
     }
 
-    pub(super) fn look(&mut self, views: &[Attachment]) {
+    pub(super) fn show_pictures(&mut self, views: &[Attachment]) {
         let seq = self.seq;
         self.items.extend(views.iter().map(|view| Item::Looked { seq, view: view.clone() }));
     }

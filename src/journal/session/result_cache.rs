@@ -26,7 +26,7 @@ impl Session {
             if result.uncached {
                 self.uncached.insert(id.clone());
             }
-            self.look(&result.views);
+            self.show_pictures(&result.views);
             for seen in &result.seen {
                 self.seen.insert(seen.path.clone(), seen.digest.clone());
                 if self.taint.is_empty() {

@@ -111,7 +111,7 @@ impl Tool for BrowserUse {
                 Ok(()) => report(browser, "").await,
                 Err(error) => Err(error),
             },
-            BrowserStep::Look(look) => self.look(browser, look, context).await,
+            BrowserStep::Look(look) => self.inspect(browser, look, context).await,
             BrowserStep::Input(input) => self.input(browser, input, context).await,
         };
         finished(&mut locked, done).await
@@ -167,7 +167,7 @@ impl BrowserUse {
         element_and_page(locked.get()?, &input.reference).await
     }
 
-    async fn look(
+    async fn inspect(
         &self,
         browser: &mut OpenBrowser,
         look: BrowserLook,

@@ -270,7 +270,7 @@ fn watched(mut watch: Supervisor) -> (UnboundedReceiver<FoundTools>, DropGuard) 
     let guard = stop.clone().drop_guard();
     #[expect(clippy::disallowed_methods, reason = "ends with the test")]
     tokio::spawn(async move {
-        if let Some(found) = watch.look().await {
+        if let Some(found) = watch.changed_tools().await {
             let _ = tell.send(found);
         }
         watch.keep(stop, move |found| drop(tell.send(found))).await;

@@ -51,7 +51,7 @@ impl ListedTools {
 
 impl Server {
     /// The tools, if they may have changed since `seen`.
-    pub(super) async fn look(
+    pub(super) async fn changed_tools(
         self: &Arc<Self>,
         seen: &mut ListedTools,
     ) -> Result<Option<Vec<Arc<dyn Tool>>>, ToolError> {

@@ -145,7 +145,7 @@ impl Server {
 
     /// The current tools; connects if necessary.
     pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
-        Ok(self.look(&mut ListedTools::default()).await?.unwrap_or_default())
+        Ok(self.changed_tools(&mut ListedTools::default()).await?.unwrap_or_default())
     }
 
     /// Counts a call until the permit is dropped.

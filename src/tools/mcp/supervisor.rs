@@ -36,8 +36,8 @@ impl Supervisor {
     }
 
     /// `None` if nothing has changed.
-    pub async fn look(&mut self) -> Option<FoundTools> {
-        let found = self.server.look(&mut self.seen).await;
+    pub async fn changed_tools(&mut self) -> Option<FoundTools> {
+        let found = self.server.changed_tools(&mut self.seen).await;
         self.failures = if found.is_err() { self.failures + 1 } else { 0 };
         found.transpose()
     }
@@ -86,7 +86,7 @@ impl Supervisor {
             self.server.ping(&session).await;
             *pinged = Instant::now();
         }
-        self.look().await
+        self.changed_tools().await
     }
 }
 

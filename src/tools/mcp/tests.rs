@@ -181,13 +181,16 @@ async fn a_call_can_have_a_connection_of_its_own() {
         let fixture = McpFixture::new().await;
         let server = fixture.server(config);
         let mut seen = ListedTools::default();
-        let tools = server.look(&mut seen).await.expect("tools").expect("new ones");
+        let tools = server.changed_tools(&mut seen).await.expect("tools").expect("new ones");
         run(&tools, "f_put", json!({})).await.expect("a result");
         let together = (0..2).map(|_| run(&tools, "f_put", json!({})));
         for result in futures::future::join_all(together).await {
             result.expect("a result");
         }
-        assert!(server.look(&mut seen).await.expect("no failure").is_none(), "nothing is new");
+        assert!(
+            server.changed_tools(&mut seen).await.expect("no failure").is_none(),
+            "nothing is new"
+        );
         assert_eq!(fake.sent("initialize").len(), opened, "{connection:?}");
         assert_eq!(fake.sent("tools/list").len(), 2, "both pages once: {connection:?}");
         assert_eq!(fake.sent("tools/call").len(), 3);

@@ -133,7 +133,7 @@ impl ModuleLoader {
     }
 
     /// Loads all components. Returns `None` if neither a file nor the trust has changed.
-    pub async fn look(&mut self) -> Result<Option<FoundModules>> {
+    pub async fn reload(&mut self) -> Result<Option<FoundModules>> {
         let (stamp, now) = (self.places.stamp(), self.clock.now());
         let version = self.store.read(|tx| Box::pin(settings::version(tx))).await?;
         let is_same = |seen: &SeenModules| {

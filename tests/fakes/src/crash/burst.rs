@@ -16,7 +16,7 @@ const PEOPLE: usize = 40;
 const CALLS: usize = 5;
 /// The calls that one reply makes side by side.
 const PARALLEL: usize = 32;
-const LOOKS_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const WITHIN: Duration = Duration::from_mins(5);
 const DONE: &str = "All done.";
 
@@ -78,7 +78,7 @@ async fn turn(telegram: &FakeTelegram, person: &str, text: &str) -> Result<Durat
     let (chat, begun) = (telegram.private(person), Instant::now());
     let asked = telegram.user_says(chat, person, text);
     let mut pressed = BTreeSet::new();
-    let mut ticks = tokio::time::interval(LOOKS_EVERY);
+    let mut ticks = tokio::time::interval(POLL_INTERVAL);
     while begun.elapsed() < WITHIN {
         ticks.tick().await;
         for message in telegram.messages_from(chat, asked) {

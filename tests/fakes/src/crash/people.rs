@@ -12,7 +12,7 @@ use super::{
 use crate::telegram::{BOT_NAME, FakeTelegram, Shown};
 
 /// How often people look at their chats.
-const LOOKS_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Every n-th conversation is a group of two people.
 const GROUP_EVERY: usize = 4;
 /// The platform takes 20 messages a minute in a group, three of which belong to one request.
@@ -32,7 +32,7 @@ pub struct Slot {
 
 impl Slot {
     pub async fn live(mut self) {
-        let mut ticks = tokio::time::interval(LOOKS_EVERY);
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while !self.record.is_closing() {
             let mut talk = Talk::begin(&self);

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::tools::ToolServer;
 
-const LOOKS_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a kill waits for answers since the last one, as long as there is any.
 const PROGRESS_WITHIN: Duration = Duration::from_secs(15);
 /// The most answers that a kill waits for.
@@ -73,7 +73,7 @@ impl Trial {
                 if !self.gateway.ended()?.is_empty() || started.elapsed() > ANSWER_WITHIN {
                     return Err(format!("node {node} does not start; see node{node}.log").into());
                 }
-                tokio::time::sleep(LOOKS_EVERY).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
         Ok(())
@@ -182,7 +182,7 @@ impl Trial {
 
     /// Starts again what is down, and notices what has ended by itself.
     async fn watch(&mut self) -> Result<()> {
-        tokio::time::sleep(LOOKS_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         self.restart()
     }
 
