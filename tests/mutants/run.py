@@ -30,9 +30,8 @@ SELECT = ["--workspace", "--all-features", "--all-targets", "--locked"]
 # no mutant is active in them.
 PROCESSES = "browser|fault_matrix|kills|wires|discord_wires|terminal_wires|planted|first_hour|fuzz"
 TESTS = f"package(countersign) & !test(/^({PROCESSES})::/)"
-# The tests of one mutant that are tried at most, and the time for each.
+# The tests of one mutant that are tried at most.
 MAX_TESTS = 40
-TIMEOUT_S = 90
 AT_ONCE = int(os.environ.get("NEXTEST_TEST_THREADS", 6))
 # A folder of its own: Cargo names what it builds after the path within the tree, and would take it
 # for that of the tree without mutants. Functions with many mutants need a larger stack.
@@ -361,7 +360,9 @@ def judge(mutants, reached):
         if id in verdicts:
             continue
         tests = [name for _, name in sorted(tests_of.get(mutant["id"], []))[:MAX_TESTS]]
-        verdicts[id] = first_failure(mutant["id"], tests, programs) if tests else "not reached"
+        # A test that takes much longer than without the mutant does not end.
+        limits = [(name, 20 + 10 * reached[name]["took"]) for name in tests]
+        verdicts[id] = first_failure(mutant["id"], limits, programs) if tests else "not reached"
         kept.write_text(json.dumps(verdicts))
         minutes = (time.monotonic() - begun) / 60
         print(f"{number + 1}/{len(mutants)} {minutes:.1f} min {label(mutant)}: {verdicts[id]}", flush=True)
@@ -371,7 +372,8 @@ def judge(mutants, reached):
 def first_failure(mutant, tests, programs):
     running, failed = [], []
 
-    def one(name):
+    def one(test_and_limit):
+        name, limit = test_and_limit
         if failed:
             return None
         binary, _, test = name.partition(" ")
@@ -383,7 +385,7 @@ def first_failure(mutant, tests, programs):
         )
         running.append(process)
         try:
-            return None if process.wait(TIMEOUT_S) == 0 else name
+            return None if process.wait(limit) == 0 else name
         except subprocess.TimeoutExpired:
             return f"{name} (timeout)"
         finally:
