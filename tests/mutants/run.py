@@ -349,7 +349,7 @@ def judge(mutants, reached):
     tests_of = {}
     for name, about in reached.items():
         for mutant in about["mutants"]:
-            # The most specific and quickest first.
+            # The most specific and quickest first, of those whose names have words in common.
             cost = (len(about["mutants"]) ** 0.5) * (about["took"] + 0.2)
             tests_of.setdefault(mutant, []).append((cost, name))
     begun = time.monotonic()
@@ -359,7 +359,9 @@ def judge(mutants, reached):
         id = str(mutant["id"])
         if id in verdicts:
             continue
-        tests = [name for _, name in sorted(tests_of.get(mutant["id"], []))[:MAX_TESTS]]
+        words = words_of(f"{mutant['file']} {(mutant.get('function') or {}).get('function_name', '')}")
+        relevant = lambda test: (-len(words & words_of(test[1])), *test)
+        tests = [name for _, name in sorted(tests_of.get(mutant["id"], []), key=relevant)[:MAX_TESTS]]
         # A test that takes much longer than without the mutant does not end.
         limits = [(name, 20 + 10 * reached[name]["took"]) for name in tests]
         verdicts[id] = first_failure(mutant["id"], limits, programs) if tests else "not reached"
@@ -367,6 +369,11 @@ def judge(mutants, reached):
         minutes = (time.monotonic() - begun) / 60
         print(f"{number + 1}/{len(mutants)} {minutes:.1f} min {label(mutant)}: {verdicts[id]}", flush=True)
     return [(mutant, verdicts[str(mutant["id"])]) for mutant in mutants]
+
+
+def words_of(text):
+    """The longer words of a name, without their endings."""
+    return {word[:6] for word in re.split(r"[^a-z]+", text.lower()) if len(word) > 3} - {"store", "worker"}
 
 
 def first_failure(mutant, tests, programs):

@@ -203,13 +203,20 @@ fn a_rule_that_is_shadowed_is_known() {
     assert_eq!(setting.runs("ls x"), "refuse");
 }
 
-/// Among rules that ask, one that names approvers is not overridden by one that does not.
+/// Among rules that ask, one that names approvers is not overridden by one that does not, in
+/// whatever order they are.
 #[test]
 fn approvers_of_a_rule_are_not_overridden() {
-    let mut setting = Setting::with(&[json!({ "approvers": "admins", "severity": "low" })]);
-    setting.policy.rules.extend(shipped(&[]));
-    assert_eq!(setting.runs("rm a"), "ask");
-    assert!(setting.ruling("rm a").approvers.is_some());
+    let named = || {
+        let entry = entry(json!({ "approvers": "admins", "severity": "low" }));
+        compile(&[entry], Origin::Configuration).unwrap()
+    };
+    for rules in [[named(), shipped(&[])], [shipped(&[]), named()]] {
+        let mut setting = Setting::with(&[]);
+        setting.policy.rules = rules.into_iter().flatten().collect();
+        assert_eq!(setting.runs("rm a"), "ask");
+        assert!(setting.ruling("rm a").approvers.is_some());
+    }
 }
 
 /// Agents, channels, people by number, roles.

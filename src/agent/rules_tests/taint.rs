@@ -1,6 +1,10 @@
 //! What requires approval after untrusted content was read.
 
 use super::*;
+use crate::journal::{
+    grant::{Grant, GrantSubject, Scope},
+    ids::GrantId,
+};
 
 fn fetch() -> ToolSpec {
     ToolSpec { outward: true, untrusted: true, ..ToolSpec::read_only("fetch", "Gets", json!({})) }
@@ -47,4 +51,29 @@ fn a_rule_that_names_the_tool_applies_in_a_tainted_conversation() {
         let setting = Setting::with(&[rule(tool)]).tainted();
         assert_eq!(setting.says(&mail(), json!({})), expected, "{tool}");
     }
+}
+
+/// A grant was given before the untrusted content was read, and by a person who had not seen it.
+/// Proves S1, A11.
+#[test]
+fn a_grant_does_not_apply_in_a_tainted_conversation() {
+    let grant = Grant {
+        id: GrantId::new(),
+        tool: "mail".into(),
+        covers: GrantSubject::Everything,
+        scope: Scope::Person,
+        owner: String::new(),
+        given_by: Speaker { id: "7".into(), name: "Ann".into() },
+        expires_at: DateTime::UNIX_EPOCH,
+        uses_left: None,
+    };
+    let granted = |mut setting: Setting| {
+        setting.context.permissions.grants = vec![grant.clone()];
+        setting
+    };
+    assert_eq!(granted(Setting::with(&[])).says(&mail(), json!({})), "run");
+    assert_eq!(granted(Setting::with(&[]).tainted()).says(&mail(), json!({})), "ask");
+    let mut joined = granted(Setting::with(&[]));
+    joined.session.joined = vec![Speaker { id: "8".into(), name: "Bob".into() }];
+    assert_eq!(joined.says(&mail(), json!({})), "ask", "it was given to one person");
 }

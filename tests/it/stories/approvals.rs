@@ -3,8 +3,9 @@
 use chrono::TimeDelta;
 use countersign::{
     gateway::approvals,
-    journal::event::{Decider, Event},
+    journal::event::{Decider, Event, Speaker},
     llm::scripted::{Gate, call, calls, say, wait},
+    store::approvals::grants,
 };
 use insta::assert_snapshot;
 use serde_json::json;
@@ -465,5 +466,25 @@ story! {
         let open = world.rows_of("approvals").await;
         let open = open.iter().filter(|row| row.contains("pending")).count();
         assert_eq!(open, 1, "the one that cannot be read");
+    }
+}
+
+story! {
+    /// An approval that was requested just when the tools were halted is denied.
+    /// Proves A12.
+    async fn a_halt_leaves_no_approval_open(world: &mut World) {
+        asked(world).await;
+        let app = world.node().await;
+        let now = world.clock_now();
+        let halting = app.gateway.store.write("halt", move |tx| {
+            let owner = Speaker { id: "9".into(), name: "Olga".into() };
+            Box::pin(async move { grants::halt(tx, &owner, now).await.map(drop) })
+        });
+        halting.await.unwrap();
+        assert_eq!(approvals::sweep(&app.gateway).await.unwrap(), 1);
+        assert_eq!(approvals::sweep(&app.gateway).await.unwrap(), 0);
+        world.model_will(say("I do not."));
+        world.settle(&app).await;
+        assert_eq!((world.deletions(), world.last()), (0, "I do not.".to_owned()));
     }
 }

@@ -5,6 +5,7 @@ use countersign::{
     cli::audit::{AuditCommand, run},
     llm::scripted::{call, calls, say},
     store::audit::{AuditKind, AuditRecord, Fact, Query},
+    worker::maintenance::{self, Round},
 };
 use futures::future::join_all;
 use insta::assert_snapshot;
@@ -153,6 +154,18 @@ story! {
             assert_eq!(later["rule"]["conversation"], asked["approval"]);
             assert_eq!(later["rule"]["allowed"]["person"]["name"], "Ann");
         }
+    }
+}
+
+story! {
+    /// Maintenance seals what was recorded.
+    async fn maintenance_seals_the_audit(world: &mut World) {
+        lives(world).await;
+        let sealed = async |world: &World| rows(world).await.iter().any(|row| row.chain == "seals");
+        assert!(!sealed(world).await);
+        let app = world.node().await;
+        maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
+        assert!(sealed(world).await);
     }
 }
 

@@ -102,6 +102,20 @@ story! {
 }
 
 story! {
+    /// One person's private chat is not the place for an approval that needs two.
+    /// Proves A6, A13.
+    async fn an_approval_of_two_people_is_not_moved(world: &mut World) {
+        ann_is_known(world).await;
+        world.guard("{ approvers = { who = ['requester', '2'], needed = 2 } }");
+        asked_in_group(world).await;
+        world.model_will(say("I could not ask."));
+        world.happens_at(World::group(), ("3", &[]), IncomingContent::Expelled).await;
+        assert_eq!(undeliverable(world.journal_at(World::group()).await), 1);
+        assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
     /// If a part of an approval is rejected, its buttons are never shown alone.
     /// Proves A8.
     async fn buttons_are_never_shown_without_their_text(world: &mut World) {

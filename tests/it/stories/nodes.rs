@@ -2,8 +2,11 @@
 
 use channels::IncomingContent;
 use countersign::{
+    app::App,
+    crash,
     journal::event::{Event, Outcome},
     llm::scripted::{Gate, call, say, wait},
+    store::leases::DutyKind,
 };
 use futures::future::join_all;
 use insta::assert_snapshot;
@@ -154,4 +157,21 @@ async fn start_and_die(world: &World, app: &countersign::app::App) {
     let now = "2026-05-04T10:00:00Z".parse().unwrap();
     assert_eq!(store.record(&claimed.lease, change, now).await.unwrap(), Recorded::Done);
     store.release(&claimed.lease).await.unwrap();
+}
+
+story! {
+    /// One node at a time has a duty. Another takes it over when it is released or has expired.
+    /// Proves I7, R5.
+    async fn a_duty_is_held_by_one_node(world: &mut World) {
+        let (one, two) = (world.node().await, world.node().await);
+        let holds = async |app: &App| {
+            app.gateway.store.hold_duty(DutyKind::Listen("room")).await.unwrap().is_some()
+        };
+        assert!(holds(&one).await && holds(&one).await);
+        assert!(!holds(&two).await);
+        crash::move_database_clock(20_000);
+        assert!(holds(&two).await && !holds(&one).await);
+        two.gateway.store.release_duties().await.unwrap();
+        assert!(holds(&one).await && !holds(&two).await);
+    }
 }

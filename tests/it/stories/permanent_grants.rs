@@ -158,6 +158,24 @@ story! {
 }
 
 story! {
+    /// A permission that the owner grants for the bot covers other people in other chats.
+    /// Proves A11.
+    async fn the_owner_grants_a_permission_for_everybody(world: &mut World) {
+        world.make_owner("1").await;
+        asks_to_delete(world, "notes/a.txt").await;
+        world.model_will(say("Done."));
+        world.ann_says("/always").await;
+        world.ann_says("/always yes bot").await;
+        assert_eq!(world.deletions(), 1, "{}", world.shown());
+        world.model_will(call("delete", json!({ "path": "notes/b.txt" })));
+        world.model_will(say("Done."));
+        let said = world.said("delete notes/b.txt");
+        world.happens_at(World::group(), ("2", &[]), said).await;
+        assert_eq!(world.deletions(), 2, "{}", world.shown());
+    }
+}
+
+story! {
     /// A typed confirmation gives no grant that was not shown: it first shows the proposal, even
     /// without buttons.
     /// Proves A11.
