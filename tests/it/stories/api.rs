@@ -85,6 +85,35 @@ story! {
 }
 
 story! {
+    /// A vote given in a chat does not count in a decision through the API once its voter may no
+    /// longer decide.
+    /// Proves A13.
+    async fn votes_are_checked_before_a_decision_through_the_api(world: &mut World) {
+        world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
+        world.room.calls("-70", "2", &["admin"]);
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        let said = world.said("delete it");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("2", &["admin"]), press).await;
+        world.room.calls("-70", "2", &[]);
+        let served = Served::of(world).await;
+        let owner = served.token("root", Role::Owner).await;
+        let token = served.token("bot", Role::Approver).await;
+        let (link, eve) = ("/people/api/token:bot/link", json!({ "channel": "room", "person": "3" }));
+        let (status, problem) = served.ask(&owner, Method::PUT, link, Some(eve)).await;
+        assert!(status.is_success(), "{problem}");
+        let path = decision(&pending(&served, &token).await["id"]);
+        let allow = Some(json!({ "decision": "allow" }));
+        let (status, answer) = served.ask(&token, Method::POST, &path, allow).await;
+        assert!(status.is_success(), "{answer}");
+        settles(world).await;
+        assert_eq!(world.deletions(), 0, "Bob is no administrator any more");
+        assert_eq!(pending(&served, &token).await["status"], "pending");
+    }
+}
+
+story! {
     /// A token may decide only what the approval's policy allows, regardless of its role and name.
     /// Proves A13.
     async fn a_token_decides_only_where_the_policy_lets_it(world: &mut World) {

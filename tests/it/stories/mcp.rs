@@ -1,5 +1,6 @@
 //! MCP servers in conversations.
 
+use channels::IncomingContent;
 use chrono::TimeDelta;
 use countersign::{
     agent::{policy::Action as Verdict, rules::RuleEntry},
@@ -284,6 +285,45 @@ story! {
         let said = world.journal().await.into_iter();
         let said = said.filter(|entry| matches!(entry.event, Event::Said { .. })).count();
         assert_eq!(said, 1, "answers are no messages to the agent");
+    }
+}
+
+story! {
+    /// In a group, where people also write to each other, only a reply to the question answers it.
+    async fn in_a_group_an_elicitation_is_answered_by_a_reply(world: &mut World) {
+        let _server = FaultyServer::with(world, &json!([tool("order")]));
+        let properties = json!({ "name": { "type": "string" } });
+        let schema =
+            json!({ "type": "object", "properties": properties, "required": ["name"] });
+        let question = json!({ "message": "The shirt", "requestedSchema": schema });
+        world.model_will(call("m_order", question));
+        let said = world.said("order it");
+        world.happens_at(World::group(), ("1", &[]), said).await;
+        let (app, press) = (world.node().await, world.press("Allow once"));
+        world.takes_at(World::group(), &app, "1", press).await;
+        let worker = app.worker.clone();
+        let turn = tokio::spawn(async move {
+            assert_ne!(worker.advance_ready().await.unwrap(), 0);
+        });
+        let call = UnderWay { app, turn };
+        call.shows(world, "The tool server **m** asks you:").await;
+        let question = (world.room.messages().len() - 1).to_string();
+        let aside = world.said("Bob");
+        world.takes_at(World::group(), &call.app, "1", aside).await;
+        let mut answer = world.said("Ann");
+        if let IncomingContent::Text { reply_to, .. } = &mut answer {
+            *reply_to = Some(question);
+        }
+        world.takes_at(World::group(), &call.app, "1", answer).await;
+        world.model_will(say("Ordered."));
+        call.ends(world).await;
+        let results = world.journal_at(World::group()).await.into_iter();
+        let results = results.filter_map(|entry| match entry.event {
+            Event::ToolFinished { result, .. } => serde_json::from_str(&result.text).ok(),
+            _ => None,
+        });
+        let given = json!({ "action": "accept", "content": { "name": "Ann" } });
+        assert_eq!(results.collect::<Vec<Value>>(), [given]);
     }
 }
 
