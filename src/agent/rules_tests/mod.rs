@@ -203,19 +203,22 @@ fn a_rule_that_is_shadowed_is_known() {
     assert_eq!(setting.runs("ls x"), "refuse");
 }
 
-/// Among rules that ask, one that names approvers is not overridden by one that does not, in
-/// whatever order they are.
+/// Among rules that ask, one that names approvers is not overridden by one that does not, whatever
+/// their severities and order are.
 #[test]
 fn approvers_of_a_rule_are_not_overridden() {
-    let named = || {
-        let entry = entry(json!({ "approvers": "admins", "severity": "low" }));
-        compile(&[entry], Origin::Configuration).unwrap()
+    let rule = |named: bool, severity: &str| {
+        let approvers = if named { json!("admins") } else { json!(null) };
+        json!({ "name": severity, "approvers": approvers, "severity": severity })
     };
-    for rules in [[named(), shipped(&[])], [shipped(&[]), named()]] {
-        let mut setting = Setting::with(&[]);
-        setting.policy.rules = rules.into_iter().flatten().collect();
-        assert_eq!(setting.runs("rm a"), "ask");
-        assert!(setting.ruling("rm a").approvers.is_some());
+    for [named, other] in [["low", "critical"], ["critical", "low"]] {
+        for rules in
+            [[rule(true, named), rule(false, other)], [rule(false, other), rule(true, named)]]
+        {
+            let setting = Setting::with(&rules);
+            assert_eq!(setting.runs("rm a"), "ask");
+            assert!(setting.ruling("rm a").approvers.is_some(), "{rules:?}");
+        }
     }
 }
 
