@@ -71,9 +71,9 @@ use crate::{
 
 /// How long shutdown waits for running turns. Turns that have not ended continue after the next
 /// start or on another node. Shutdown as a whole takes at most ten seconds.
-const GRACE: Duration = Duration::from_secs(8);
+const GRACE: Duration = Duration::from_secs(7);
 /// The time for the release of all leases.
-const RELEASE_FOR: Duration = Duration::from_secs(10);
+const RELEASE_FOR: Duration = Duration::from_secs(3);
 
 /// How often folders are read again for new skills, servers and components.
 const RESCAN_EVERY: Duration = Duration::from_secs(10);
@@ -219,8 +219,11 @@ impl App {
         let store = &self.gateway.store;
         self.gateway.stop.cancel();
         self.gateway.tasks.close();
-        store.release_duties().await?;
-        self.renew_leases_until_idle().await;
+        // The running work keeps its leases meanwhile.
+        let (released, ()) = tokio::join!(store.release_duties(), self.renew_leases_until_idle());
+        if let Err(error) = released {
+            tracing::error!(error = format!("{error:#}"), "could not release duties; they expire");
+        }
         store.release_all().await
     }
 

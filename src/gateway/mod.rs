@@ -9,9 +9,9 @@
 //! - [`commands`]: `/new`, `/stop`, …; [`prompts`]: prompts of MCP servers as commands
 //! - [`approvals`]: the only code path that decides approvals
 //! - [`ephemeral`]: replies that only one person sees
-//! - [`deliver`]: sends the outbox in order; `send_claims`: claims rows; `delivery`: a row that is
-//!   being sent; `album`: pictures that are sent together; `outcome`: the result of a send;
-//!   [`breaker`]: suspends channels whose platform is unavailable
+//! - [`deliver`]: sends the outbox in order; `send_claims`: claims rows; `show`: sends one row;
+//!   `delivery`: what a channel is given; `album`: pictures that are sent together; `outcome`: the
+//!   result of a send; [`breaker`]: suspends channels whose platform is unavailable
 //! - [`drafts`]: growing answers and typing indicators, which are not recorded
 //! - `linking`: links accounts of one person
 //! - [`rate_limit`]: limits how often a platform is called
@@ -39,6 +39,7 @@ pub mod prompts;
 pub mod rate_limit;
 pub mod receive;
 mod send_claims;
+mod show;
 mod supervise;
 pub mod webhooks;
 

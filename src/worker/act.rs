@@ -91,11 +91,11 @@ fn run_one(
         crash::point("tool", "before run");
         // If the delay was longer than the lease, another worker may have started this call.
         if begun.once {
-            let holds = until_available(|| worker.gateway.store.holds(&lease)).await;
-            let holds = holds.inspect_err(|error| {
-                tracing::error!(error = format!("{error:#}"), "could not check a lease");
+            let renewed = until_available(|| worker.gateway.store.renew(&lease)).await;
+            let renewed = renewed.inspect_err(|error| {
+                tracing::error!(error = format!("{error:#}"), "could not renew a lease");
             });
-            if !holds.unwrap_or(false) {
+            if !renewed.unwrap_or(false) {
                 return LostResult::Lease.into();
             }
         }

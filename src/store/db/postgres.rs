@@ -29,13 +29,15 @@ const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
 /// may have been closed in an outage, in which case the operation would fail.
 const PING_AFTER: Duration = Duration::from_secs(1);
 /// A connection that does not answer a ping within this time, before or after its use, is closed.
-const PING_FOR: Duration = Duration::from_secs(5);
+const PING_FOR: Duration = Duration::from_secs(2);
 /// The limits of the server: for a statement, for the wait for a lock, and for the time between two
 /// statements of a transaction, so that a node that was suspended does not block the others.
 const SESSION_LIMITS: &str = "
     SET statement_timeout = '60s';
     SET lock_timeout = '30s';
-    SET idle_in_transaction_session_timeout = '15s'";
+    SET idle_in_transaction_session_timeout = '5s'";
+/// The limit for getting a connection, and for trying to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The limit for a transaction, for a server that no longer answers. Whether it was committed is
 /// then unknown.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(90);
@@ -69,17 +71,19 @@ fn pool_options(connections: u32) -> PgPoolOptions {
             }
             .boxed()
         })
-        .acquire_timeout(Duration::from_secs(10))
+        .acquire_timeout(CONNECT_TIMEOUT)
 }
 
 /// On a connection of its own, without the limits of the others: a migration may take long, or wait
-/// for that of another node.
+/// for that of another node. A pool connects because it tries again while the server starts.
 async fn migrate(options: &PgConnectOptions) -> Result<()> {
-    let mut conn = PgConnection::connect_with(options).await?;
+    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
+    let pool = pool.connect_with(options.clone()).await?;
     let all = migrations(Dialect::Postgres);
-    all.run(&mut conn).await.context("migrating")?;
-    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&mut conn).await?)?;
-    Ok(conn.close().await?)
+    all.run(&pool).await.context("migrating")?;
+    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
+    let _ = tokio::time::timeout(PING_FOR, pool.close()).await;
+    Ok(())
 }
 
 /// A connection that returns to the pool when it is dropped, or is closed if it does not answer.

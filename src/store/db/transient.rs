@@ -7,13 +7,12 @@ use std::{
 };
 
 /// How long an operation is repeated.
-const REPEAT_FOR: Duration = Duration::from_mins(10);
+const REPEAT_FOR: Duration = Duration::from_hours(24);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Repeats an operation while it fails for a temporary reason, for at most ten minutes. For
-/// operations that have the same effect when they are repeated after a commit whose acknowledgement
-/// was lost.
+/// Repeats an operation while it fails for a temporary reason, for at most a day. For operations
+/// that have the same effect when they are repeated after a commit whose acknowledgement was lost.
 pub async fn until_available<T, F>(mut operation: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
@@ -31,7 +30,8 @@ where
     }
 }
 
-/// The database did not accept or did not commit a transaction; nothing took effect.
+/// The database did not accept a transaction, or did not answer. If it did not answer, whether the
+/// transaction was committed is unknown.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);

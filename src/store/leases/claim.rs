@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Lease, SubAgent,
-    held::{self, Held, LeaseHold},
+    held::{self, Claimable, Held, LeaseHold},
     readable,
 };
 use crate::{
@@ -120,7 +120,7 @@ impl Store {
         let mode = WriteMode::VOLATILE.of_one_statement();
         let claimed = self.write_with(permit, "claim", mode, move |tx| {
             Box::pin(async move {
-                let when = ClaimWindow { between, released_only: false };
+                let when = ClaimWindow { between, claimable: Claimable::Expired };
                 claim_when(tx, claimant, when, limit, now).await
             })
         });
@@ -170,16 +170,15 @@ async fn claim(
 ) -> Result<Vec<Claimed>> {
     let now = tx.now_ms().await?;
     let Claimant { node, term, held } = &claimant;
-    let expired_by = held::before_claim(tx, held, node, *term, now).await?;
-    let when = ClaimWindow { between: i64::MIN..=i64::MAX, released_only: expired_by == 0 };
+    let claimable = held::before_claim(tx, held, node, *term, now).await?;
+    let when = ClaimWindow { between: i64::MIN..=i64::MAX, claimable };
     claim_when(tx, claimant, when, limit, settled_at).await
 }
 
 /// When a claim takes conversations, by the database's clock.
 struct ClaimWindow {
     between: RangeInclusive<i64>,
-    /// Whether a lease that expired, and was not released, is left to its holder.
-    released_only: bool,
+    claimable: Claimable,
 }
 
 async fn claim_when(
@@ -200,7 +199,7 @@ async fn claim_when(
         now_base,
         limit as i64,
         settled_at.timestamp_millis(),
-        i64::from(!when.released_only),
+        i64::from(when.claimable == Claimable::Expired),
         unreadable::waiting(JsonTable::Conversations),
         when.between.start(),
         when.between.end()

@@ -3,13 +3,14 @@
 //!
 //! The heartbeat updates every row that this node holds. A single row per node, referenced by all
 //! of its leases, would be cheaper to renew, but every claim would have to join it. One update
-//! every five seconds takes 10 ms with 10,000 turns under way, and claims are far more frequent.
+//! every five seconds is cheap even with 10,000 turns under way, and claims are far more frequent.
 
-use anyhow::Result;
+use anyhow::{Result, bail, ensure};
 use std::{
     collections::BTreeMap,
     ops::RangeInclusive,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use crate::{
@@ -20,6 +21,9 @@ use crate::{
         db::{WriteMode, sql},
     },
 };
+
+/// The shortest time after which a heartbeat counts as failed and the next one is tried.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
 
 /// The leases that the heartbeat renews: those that some code in this process holds.
 #[derive(Debug, Clone, Default)]
@@ -90,11 +94,14 @@ impl Held {
         (!crash::planted("renewal")).then_some(at..=at + term / 2)
     }
 
-    /// A row can be claimed if its lease expired by this time.
-    fn expired_by(&self, now: i64, term: i64) -> i64 {
+    fn claimable(&self, now: i64, term: i64) -> Claimable {
         let waits_until = self.state().waits_until;
         // A clock that was set back does not prolong the wait.
-        if now < waits_until && waits_until <= now + term { 0 } else { now }
+        if now < waits_until && waits_until <= now + term {
+            Claimable::Released
+        } else {
+            Claimable::Expired
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -118,7 +125,9 @@ impl Store {
     /// Renews the leases of this node. A lease that was claimed but is not held, because a response
     /// of the database was lost or a turn panicked, expires and is claimed again.
     pub async fn heartbeat(&self) -> Result<()> {
-        let beaten = self.beat().await;
+        let limit = self.heartbeat_every().max(SHORTEST_LIMIT);
+        let beaten = tokio::time::timeout(limit, self.beat()).await;
+        let beaten = beaten.unwrap_or_else(|_| bail!("the database did not answer in time"));
         let now = beaten.inspect_err(|_| self.held.missed())?;
         self.held.beaten(now, self.term_ms());
         Ok(())
@@ -135,39 +144,103 @@ impl Store {
         let beat = self.write_with((), "heartbeat", WriteMode::VOLATILE, move |tx| {
             Box::pin(async move {
                 let now = tx.now_ms().await?;
-                renew(tx, &held, &node, now + term, LockedRows::Skip).await?;
-                Ok(now)
+                Ok((now, renew_held(tx, &held, &node, now, term).await?))
             })
         });
-        beat.await
+        let (now, renewal) = beat.await?;
+        ensure!(
+            renewal == Renewal::Complete,
+            "other transactions have locked the rows for too long"
+        );
+        Ok(now)
     }
 }
 
+/// What this node may claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Claimable {
+    /// Rows whose leases have been released or have expired.
+    Expired,
+    /// Only rows whose leases have been released.
+    Released,
+}
+
 /// Renews this node's leases if its heartbeat is late, so that it does not claim what it already
-/// holds. Returns the time by which other leases must have expired to be claimed.
+/// holds.
 pub(in crate::store) async fn before_claim(
     tx: &mut Tx<'_>,
     held: &Held,
     node: &NodeId,
     term: i64,
     now: i64,
-) -> Result<i64> {
+) -> Result<Claimable> {
     if crash::planted("renewal") {
-        return Ok(now);
+        return Ok(Claimable::Expired);
     }
     if held.is_overdue(now, term) {
-        renew(tx, held, node, now + term, LockedRows::Wait).await?;
+        if renew_held(tx, held, node, now, term).await? == Renewal::Partial {
+            // A lease that this node could not renew may have expired.
+            return Ok(Claimable::Released);
+        }
         held.beaten(now, term);
     } else if held.state().beaten_at.is_none() {
         held.beaten(now, term);
     }
-    Ok(held.expired_by(now, term))
+    Ok(held.claimable(now, term))
 }
 
-/// The leases are one JSON array of ids and fences, which each database expands with its own
-/// functions. On PostgreSQL the rows are locked in a fixed order, so that two nodes cannot deadlock.
-macro_rules! renew {
-    ($table:literal, $fence:literal, $held:literal, $lock:literal) => {
+/// Whether all leases that expire soon were renewed. Rows that another transaction has locked are
+/// skipped, because one locked row must neither delay the renewal of the others nor keep them
+/// locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renewal {
+    Complete,
+    /// A row was skipped whose lease expires within half of its term.
+    Partial,
+}
+
+/// The rows of a table that this node holds under the fences of `$3`, one JSON array of ids and
+/// fences, which each database expands with its own functions.
+macro_rules! held_rows {
+    ($table:literal, $fence:literal, $held:literal) => {
+        concat!(
+            "SELECT t.id FROM (",
+            $held,
+            ") AS held
+            JOIN ",
+            $table,
+            " t ON t.id = held.id AND t.",
+            $fence,
+            " = held.fence
+            WHERE t.lease_node = $2 AND t.lease_until > 0"
+        )
+    };
+}
+
+macro_rules! on_sqlite {
+    ($table:literal, $fence:literal) => {
+        held_rows!(
+            $table,
+            $fence,
+            "SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS fence
+            FROM json_each($3)"
+        )
+    };
+}
+
+macro_rules! on_postgres {
+    ($table:literal, $fence:literal) => {
+        held_rows!(
+            $table,
+            $fence,
+            "SELECT value ->> 0 AS id, CAST(value ->> 1 AS BIGINT) AS fence
+            FROM json_array_elements(CAST($3 AS JSON))"
+        )
+    };
+}
+
+macro_rules! renewing {
+    ($table:literal, $rows:expr, $skip:literal) => {
         concat!(
             "
             -- renew leases
@@ -175,81 +248,72 @@ macro_rules! renew {
             $table,
             "
             SET lease_until = $1
-            WHERE id IN (
-                SELECT t.id FROM (",
-            $held,
-            ") AS held
-                JOIN ",
-            $table,
-            " t ON t.id = held.id AND t.",
-            $fence,
-            " = held.fence
-                WHERE t.lease_node = $2 AND t.lease_until > 0
-                ",
-            $lock,
-            "
-            )"
+            WHERE id IN (",
+            $rows,
+            $skip,
+            ")"
         )
     };
 }
 
-macro_rules! renews {
-    ($tx:expr, $busy:expr, $table:literal, $fence:literal) => {{
-        macro_rules! on_postgres {
-            ($lock:literal) => {
-                renew!(
-                    $table,
-                    $fence,
-                    "SELECT value ->> 0 AS id, CAST(value ->> 1 AS BIGINT) AS fence
-                    FROM json_array_elements(CAST($3 AS JSON))",
-                    $lock
-                )
-            };
-        }
-        $tx.either(
-            renew!(
-                $table,
-                $fence,
-                "SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS fence
-                FROM json_each($3)",
-                ""
-            ),
-            match $busy {
-                LockedRows::Wait => on_postgres!("ORDER BY t.id FOR NO KEY UPDATE OF t"),
-                LockedRows::Skip => {
-                    on_postgres!("ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED")
-                }
-            },
+macro_rules! skipped {
+    ($rows:expr) => {
+        concat!(
+            "
+            -- leases that were skipped
+            ",
+            $rows,
+            " AND t.lease_until <= $1
+            LIMIT 1"
         )
-    }};
+    };
 }
 
-/// What is done about rows that another transaction has locked.
-#[derive(Debug, Clone, Copy)]
-enum LockedRows {
-    Wait,
-    /// They are renewed by the next heartbeat. One locked row must not let all leases expire.
-    Skip,
+/// The update, and the query for rows that it has skipped, of one table.
+macro_rules! renewal {
+    ($tx:expr, $table:literal, $fence:literal) => {
+        $tx.either(
+            [
+                renewing!($table, on_sqlite!($table, $fence), ""),
+                skipped!(on_sqlite!($table, $fence)),
+            ],
+            [
+                renewing!(
+                    $table,
+                    on_postgres!($table, $fence),
+                    " ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED"
+                ),
+                skipped!(on_postgres!($table, $fence)),
+            ],
+        )
+    };
 }
 
-async fn renew(
+async fn renew_held(
     tx: &mut Tx<'_>,
     held: &Held,
     node: &NodeId,
-    until: i64,
-    locked: LockedRows,
-) -> Result<()> {
+    now: i64,
+    term: i64,
+) -> Result<Renewal> {
     let keys = held.keys();
     if keys.is_empty() {
-        return Ok(());
+        return Ok(Renewal::Complete);
     }
     let keys = serde_json::to_string(&keys)?;
+    let mut renewal = Renewal::Complete;
     // The fence of a send is the number of its attempt.
-    let conversations = renews!(tx, locked, "conversations", "fence");
-    for renew in [conversations, renews!(tx, locked, "outbox", "attempts")] {
-        sql!(tx, execute, renew, until, node.as_str(), keys.as_str());
+    let conversations = renewal!(tx, "conversations", "fence");
+    for [update, skipped] in [conversations, renewal!(tx, "outbox", "attempts")] {
+        sql!(tx, execute, update, now + term, node.as_str(), keys.as_str());
+        let soon = now + term / 2;
+        let skipped: Option<(String,)> =
+            sql!(tx, fetch_optional, skipped, soon, node.as_str(), keys.as_str());
+        if skipped.is_some() {
+            renewal = Renewal::Partial;
+        }
     }
-    Ok(())
+    Ok(renewal)
 }
 
 #[cfg(test)]
@@ -281,23 +345,23 @@ mod tests {
         held.beaten(1_000, TERM);
         assert_eq!(held.claims_between(TERM), Some(1_000..=1_000 + TERM / 2));
         assert!(!held.is_overdue(1_000 + TERM / 2, TERM));
-        assert_eq!(held.expired_by(2_000, TERM), 2_000);
+        assert_eq!(held.claimable(2_000, TERM), Claimable::Expired);
 
         let late = 1_000 + TERM + 1;
         assert!(held.is_overdue(late, TERM));
         held.beaten(late, TERM);
         assert_eq!(held.claims_between(TERM), None, "the others renew theirs first");
-        assert_eq!(held.expired_by(late, TERM), 0);
-        assert_eq!(held.expired_by(late + TERM / 3, TERM), late + TERM / 3);
+        assert_eq!(held.claimable(late, TERM), Claimable::Released);
+        assert_eq!(held.claimable(late + TERM / 3, TERM), Claimable::Expired);
 
         held.missed();
         assert_eq!(held.claims_between(TERM), None);
         assert!(held.is_overdue(late, TERM));
         held.beaten(late, TERM);
-        assert_eq!(held.expired_by(late + 1, TERM), 0);
+        assert_eq!(held.claimable(late + 1, TERM), Claimable::Released);
         // Set back by an hour.
         let back = late - 3_600_000;
         assert!(held.is_overdue(back, TERM));
-        assert_eq!(held.expired_by(back, TERM), back);
+        assert_eq!(held.claimable(back, TERM), Claimable::Expired);
     }
 }

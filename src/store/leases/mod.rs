@@ -13,7 +13,10 @@ mod claim;
 pub(super) mod held;
 
 use anyhow::Result;
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use super::{
     Store, Tx,
@@ -77,10 +80,13 @@ impl fmt::Display for DutyKind<'_> {
 pub struct Duty(());
 
 impl Store {
-    /// Whether the lease is still valid, by the database's clock.
-    pub async fn holds(&self, lease: &Lease) -> Result<bool> {
-        let lease = lease.clone();
-        self.read(move |tx| Box::pin(holds(tx, lease))).await
+    /// Renews the lease. Returns `false` if another worker has it, or it was released.
+    pub async fn renew(&self, lease: &Lease) -> Result<bool> {
+        let (lease, term) = (lease.clone(), self.term_ms());
+        let renew = self.write_with((), "renew lease", WriteMode::VOLATILE, move |tx| {
+            Box::pin(renew(tx, lease, term))
+        });
+        renew.await
     }
 
     /// Whether the database accepts a write for the lease; `false` if another worker has it.
@@ -126,21 +132,26 @@ impl Store {
     }
 }
 
-async fn holds(tx: &mut Tx<'_>, lease: Lease) -> Result<bool> {
-    let now = tx.now_ms().await?;
-    let held: Option<(i64,)> = sql!(
+async fn renew(tx: &mut Tx<'_>, lease: Lease, term: i64) -> Result<bool> {
+    // The term begins when nothing has to be waited for any more.
+    if !lock(tx, &lease).await? {
+        return Ok(false);
+    }
+    let until = tx.now_ms().await? + term;
+    let renewed = sql!(
         tx,
-        fetch_optional,
+        execute,
         "
-        -- check a lease
-        SELECT fence FROM conversations
-        WHERE id = $1 AND lease_node = $2 AND fence = $3 AND lease_until > $4",
+        -- renew a lease
+        UPDATE conversations
+        SET lease_until = $4
+        WHERE id = $1 AND lease_node = $2 AND fence = $3 AND lease_until > 0",
         lease.conversation.as_str(),
         lease.node.as_str(),
         lease.fence,
-        now
+        until
     );
-    Ok(held.is_some())
+    Ok(renewed > 0)
 }
 
 /// Locks the conversation's row until the end of the transaction; `false` if another worker has the
@@ -172,6 +183,7 @@ pub(super) fn readable<T: serde::de::DeserializeOwned>(
 }
 
 async fn hold_duty(tx: &mut Tx<'_>, name: String, node: NodeId, term: i64) -> Result<Option<Duty>> {
+    let started = Instant::now();
     let now = tx.now_ms().await?;
     let until = now + term;
     let held = sql!(
@@ -189,7 +201,9 @@ async fn hold_duty(tx: &mut Tx<'_>, name: String, node: NodeId, term: i64) -> Re
         until,
         now
     );
-    Ok((held > 0).then_some(Duty(())))
+    // Another transaction may have kept the row locked until the duty had almost expired again.
+    let is_current = started.elapsed().as_millis() < (term / 2) as u128;
+    Ok((held > 0 && is_current).then_some(Duty(())))
 }
 
 async fn release_all(tx: &mut Tx<'_>, node: NodeId) -> Result<()> {

@@ -37,7 +37,7 @@ impl Store {
             let claimed = self.write_with(permit, "claim sends", mode, move |tx| {
                 Box::pin(claim_first(tx, claim, between, share))
             });
-            match claimed.await {
+            match claimed.await.inspect_err(|_| self.held.missed()) {
                 Ok(claimed) => sendings.extend(claimed),
                 Err(problem) if sendings.is_empty() => return Err(problem),
                 // The rows of the other channels are leased, and must be sent.

@@ -105,6 +105,17 @@ async fn keep(tx: &mut Tx<'_>, lease: Lease, turn: Seq, receipt: String) -> Resu
 }
 
 async fn abandon(tx: &mut Tx<'_>, conversation: &ConversationId, receipt: &str) -> Result<bool> {
+    // Waits for a transaction that is still keeping the draft.
+    sql!(
+        tx,
+        execute,
+        "
+        -- lock before a draft is abandoned
+        UPDATE conversations
+        SET fence = fence
+        WHERE id = $1",
+        conversation.as_str()
+    );
     let kept = sql!(
         tx,
         execute,

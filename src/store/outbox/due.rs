@@ -16,7 +16,7 @@ use crate::{
         Store, Tx,
         db::{WriteMode, row::row, sql, unreadable::JsonTable},
         leases::{
-            held::{self, Held},
+            held::{self, Claimable, Held},
             readable,
         },
     },
@@ -197,8 +197,9 @@ async fn claim_all(tx: &mut Tx<'_>, claim: SendClaim, shares: Vec<Share>) -> Res
 
 async fn claim_share(tx: &mut Tx<'_>, claim: &SendClaim, share: &Share) -> Result<Vec<Sending>> {
     let lease_now = tx.now_ms().await?;
-    let expired_by =
+    let claimable =
         held::before_claim(tx, &claim.held, &claim.node, claim.term_ms, lease_now).await?;
+    let expired_by = if claimable == Claimable::Expired { lease_now } else { 0 };
     let now = claim.now.timestamp_millis();
     let mut sendings = Vec::new();
     for _ in 0..LOOKS {

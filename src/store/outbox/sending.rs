@@ -297,10 +297,9 @@ async fn try_again(tx: &mut Tx<'_>, sending: Sending, failed: Failed) -> Result<
         "
         -- retry a send
         UPDATE outbox
-        SET lease_until = 0, not_before = $1, due_at = $1, problem = $2,
+        SET lease_node = '', lease_until = 0, not_before = $1, due_at = $1, problem = $2,
             aged_ms = aged_ms + $3, unknowns = unknowns + $4
-        WHERE id = $5 AND status = 'waiting' AND lease_node = $6 AND attempts = $7
-        AND (lease_until > 0 OR not_before <> $1)",
+        WHERE id = $5 AND status = 'waiting' AND lease_node = $6 AND attempts = $7",
         failed.not_before.timestamp_millis(),
         failed.problem,
         failed.ages_by.num_milliseconds(),
@@ -322,7 +321,8 @@ async fn defer_send(tx: &mut Tx<'_>, sending: Sending, until: DateTime<Utc>) -> 
         "
         -- defer a send
         UPDATE outbox
-        SET lease_until = 0, not_before = $1, due_at = $1, attempts = attempts - 1
+        SET lease_node = '', lease_until = 0, not_before = $1, due_at = $1,
+            attempts = attempts - 1
         WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",
         until.timestamp_millis(),
         sending.id.as_str(),

@@ -3,6 +3,7 @@
 use channels::SendError;
 use chrono::TimeDelta;
 use countersign::{
+    crash,
     llm::scripted::{call, calls, say},
     texts::Language,
 };
@@ -49,6 +50,31 @@ story! {
         world.time_passes(TimeDelta::seconds(60)).await;
         assert_eq!(world.shown(), "hello …\nhello Ann", "one orphan placeholder, one answer");
     }
+}
+
+/// A placeholder that another node uses is not deleted by a node that did not learn that it was
+/// recorded.
+/// Proves M3.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_placeholder_that_another_node_uses_is_kept() {
+    let mut world = World::on_sqlite();
+    drop(world.node().await);
+    // The other node has claimed the row once the receipt is recorded.
+    let claimed = "
+        CREATE TRIGGER claimed AFTER UPDATE OF receipt ON outbox
+        BEGIN
+            UPDATE outbox SET attempts = attempts + 1 WHERE id = NEW.id;
+        END";
+    world.tampers(claimed).await;
+    crash::lose_next_answer("record receipt");
+    world.model_will(say("hello Ann"));
+    world.ann_says("hello").await;
+    assert_eq!(world.shown(), "hello …");
+    world.tampers("DROP TRIGGER claimed").await;
+    crash::move_database_clock(16_000);
+    world.time_passes(TimeDelta::seconds(60)).await;
+    assert_eq!(world.shown(), "hello Ann");
+    world.end().await;
 }
 
 story! {

@@ -296,9 +296,16 @@ async fn a_locked_row_does_not_stop_the_heartbeat() {
     crash::move_database_clock(1_000);
     let beaten = tokio::time::timeout(Duration::from_secs(20), store.heartbeat()).await;
     beaten.expect("the heartbeat does not wait for the lock").unwrap();
-    other.execute("ROLLBACK").await.unwrap();
     assert_eq!(until(&mut other, ids[0]).await, before[0]);
     assert!(until(&mut other, ids[1]).await >= before[1] + 1_000);
+    crash::move_database_clock(7_000);
+    let problem = store.heartbeat().await.expect_err("the locked lease expires soon");
+    assert!(problem.to_string().contains("locked"), "{problem:#}");
+    crash::move_database_clock(7_500);
+    assert!(store.claim(9, world.clock_now()).await.unwrap().is_empty(), "it is still locked");
+    other.execute("ROLLBACK").await.unwrap();
+    // What could not be renewed is not claimed as if its holder had died.
+    assert!(store.claim(9, world.clock_now()).await.unwrap().is_empty());
     drop(claimed);
     world.end().await;
 }
