@@ -45,6 +45,7 @@ is_here() {
         nodejs) command -v node ;;
         poppler-utils) command -v pdftotext ;;
         postgresql) [ -n "$(postgres_programs)" ] ;;
+        pgbouncer) PATH=$PATH:/usr/sbin command -v pgbouncer ;;
         # Debian's Python comes without the part that creates virtual environments.
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         tesseract-ocr) command -v tesseract ;;

@@ -56,8 +56,8 @@ pub async fn open_store(config: &Config) -> Result<Store> {
         SHORTEST_LEASE.as_secs()
     );
     modes::create_folder(&config.data_dir)?;
-    let StoreConfig { durability, connections, .. } = config.store;
-    let options = StoreOptions { durability, lease_for: lease, connections };
+    let StoreConfig { durability, connections, transaction_pooling, .. } = config.store;
+    let options = StoreOptions { durability, lease_for: lease, connections, transaction_pooling };
     Store::open(&config.store_url(), options).await
 }
 

@@ -38,6 +38,11 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "The maximum number of connections to PostgreSQL, at least 4; each node has as many",
     ),
     key(
+        "store.transaction_pooling",
+        "false",
+        "Whether store.url is a connection pooler in transaction mode (PgBouncer)",
+    ),
+    key(
         "store.encryption_key",
         "",
         "Encrypts the tokens of MCP logins and the gateway's signing keys where they are stored: \
@@ -63,6 +68,8 @@ pub struct StoreConfig {
     /// The maximum number of connections to PostgreSQL: at least 4.
     #[schemars(range(min = 4))]
     pub connections: u32,
+    /// Whether `url` is a connection pooler in transaction mode.
+    pub transaction_pooling: bool,
     /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
     pub encryption_key: Option<Secret>,
     /// The previous key, which still decrypts.
@@ -90,6 +97,7 @@ impl Default for StoreConfig {
             durability: Durability::default(),
             lease_duration: "15s".into(),
             connections: 16,
+            transaction_pooling: false,
             encryption_key: None,
             previous_encryption_key: None,
         }

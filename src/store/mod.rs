@@ -99,6 +99,8 @@ pub struct StoreOptions {
     pub lease_for: Duration,
     /// The maximum number of connections to PostgreSQL.
     pub connections: u32,
+    /// Whether PostgreSQL is behind a connection pooler in transaction mode.
+    pub transaction_pooling: bool,
 }
 
 impl Default for StoreOptions {
@@ -107,6 +109,7 @@ impl Default for StoreOptions {
             durability: Durability::default(),
             lease_for: Duration::from_secs(15),
             connections: 16,
+            transaction_pooling: false,
         }
     }
 }

@@ -22,7 +22,6 @@ use anyhow::{Result, bail};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sqlx::{PgConnection, PgPool};
 
 use super::{StoreOptions, wake::Wakeups};
 use crate::{
@@ -30,6 +29,7 @@ use crate::{
     crash,
 };
 pub(super) use postgres::reach;
+use postgres::{PgSession, Pooling, Postgres};
 use readers::Readers;
 pub(super) use row::sql;
 use transient::Unavailable;
@@ -38,7 +38,7 @@ use writer::Writer;
 #[derive(Clone)]
 pub(super) enum Db {
     Sqlite { writer: Writer, readers: Readers },
-    Postgres(PgPool),
+    Postgres(Postgres),
 }
 
 /// The failures that a commit survives on SQLite.
@@ -88,7 +88,7 @@ pub struct Tx<'c> {
 
 pub(super) enum Conn<'c> {
     Sqlite(&'c mut rusqlite::Connection),
-    Postgres(&'c mut PgConnection),
+    Postgres(PgSession<'c>),
 }
 
 impl Tx<'_> {
@@ -97,9 +97,10 @@ impl Tx<'_> {
     pub async fn now_ms(&mut self) -> Result<i64> {
         let now: i64 = match &mut self.conn {
             Conn::Sqlite(_) => SystemClock.now().timestamp_millis(),
-            Conn::Postgres(c) => {
+            Conn::Postgres(session) => {
                 let now = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
-                sqlx::query_scalar(now).fetch_one(&mut **c).await?
+                let now = sqlx::query_scalar(now).persistent(session.keeps_statements);
+                now.fetch_one(&mut *session.conn).await?
             }
         };
         Ok(now + crash::clock_skew_ms())
@@ -131,7 +132,9 @@ impl Db {
         if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
             bail!("store.url must begin with sqlite: or postgres:");
         }
-        Ok(Self::Postgres(postgres::open(url, settings.connections).await?))
+        let pooling =
+            if settings.transaction_pooling { Pooling::Transaction } else { Pooling::Session };
+        Ok(Self::Postgres(Postgres::open(url, pooling, settings.connections).await?))
     }
 
     /// Whether other nodes may use the database at the same time.
@@ -153,7 +156,7 @@ impl Db {
     {
         match self {
             Self::Sqlite { writer, .. } => writer.write(mode.survives, work, after).await,
-            Self::Postgres(pool) => postgres::write(pool, mode.extent, work, after).await,
+            Self::Postgres(server) => server.write(mode.extent, work, after).await,
         }
     }
 
@@ -164,7 +167,7 @@ impl Db {
     {
         match self {
             Self::Sqlite { readers, .. } => readers.read(work).await,
-            Self::Postgres(pool) => postgres::read(pool, work).await,
+            Self::Postgres(server) => server.read(work).await,
         }
     }
 }

@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result, anyhow};
 use futures::{FutureExt as _, TryFutureExt as _, future::BoxFuture};
 use sqlx::{
-    Connection as _, PgConnection, PgPool, Postgres,
+    Connection as _, PgConnection, PgPool, SqlSafeStr as _,
     pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -32,10 +32,24 @@ const PING_AFTER: Duration = Duration::from_secs(1);
 const PING_FOR: Duration = Duration::from_secs(2);
 /// The limits of the server: for a statement, for the wait for a lock, and for the time between two
 /// statements of a transaction, so that a node that was suspended does not block the others.
-const SESSION_LIMITS: &str = "
-    SET statement_timeout = '60s';
-    SET lock_timeout = '30s';
-    SET idle_in_transaction_session_timeout = '5s'";
+macro_rules! limits {
+    ($set:literal) => {
+        concat!(
+            $set,
+            " statement_timeout = '60s';",
+            $set,
+            " lock_timeout = '30s';",
+            $set,
+            " idle_in_transaction_session_timeout = '5s'"
+        )
+    };
+}
+const SESSION_LIMITS: &str = limits!("SET");
+/// Begins a transaction and sets its limits, in one message.
+const BEGIN_WITH_LIMITS: &str = concat!("BEGIN;", limits!("SET LOCAL"));
+const FORGET_STATEMENTS: &str = "DEALLOCATE ALL";
+/// One node migrates at a time. The number is arbitrary.
+const BEGIN_MIGRATION: &str = "DEALLOCATE ALL; SELECT pg_advisory_xact_lock(7341908214)";
 /// The limit for getting a connection, and for trying to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The limit for a transaction, for a server that no longer answers. Whether it was committed is
@@ -45,22 +59,143 @@ const OPERATION_TIMEOUT: Duration = Duration::from_secs(90);
 /// Connects to a database server once, and disconnects.
 pub(in crate::store) async fn reach(url: &str) -> Result<()> {
     if url.starts_with("postgres") {
-        PgConnection::connect(url).await?.close().await?;
+        PgConnection::connect_with(&options(url)?).await?.close().await?;
     }
     Ok(())
 }
 
-pub(super) async fn open(url: &str, connections: u32) -> Result<PgPool> {
-    let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(256);
-    migrate(&options).await?;
-    Ok(pool_options(connections).connect_with(options).await?)
+/// How long a connection to PostgreSQL stays the same session of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Pooling {
+    /// Until it is closed: there is no pooler, or one in session mode.
+    Session,
+    /// For one transaction. Statements are not prepared for later ones, and limits apply to one
+    /// transaction.
+    Transaction,
 }
 
-fn pool_options(connections: u32) -> PgPoolOptions {
-    PgPoolOptions::new()
+/// A PostgreSQL server.
+#[derive(Clone)]
+pub(in crate::store) struct Postgres {
+    pool: PgPool,
+    pooling: Pooling,
+}
+
+/// A connection of the pool.
+pub(in crate::store) struct PgSession<'c> {
+    pub conn: &'c mut PgConnection,
+    /// Whether statements are prepared once for all their executions.
+    pub keeps_statements: bool,
+}
+
+impl Postgres {
+    pub async fn open(url: &str, pooling: Pooling, connections: u32) -> Result<Self> {
+        let options = options(url)?.statement_cache_capacity(256);
+        migrate(&options).await?;
+        let pool = pool_options(pooling, connections).connect_with(options).await?;
+        Ok(Self { pool, pooling })
+    }
+
+    /// Runs `work` in a transaction, and `after` when it is committed.
+    pub async fn write<T, F>(
+        &self,
+        extent: Extent,
+        work: F,
+        after: impl FnOnce(&Wakeups) + Send + 'static,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
+    {
+        let server = self.clone();
+        let written = spawn(async move {
+            match server.write_or_retry(extent, work).await {
+                Ok((value, wakeups)) => {
+                    after(&wakeups);
+                    Ok(value)
+                }
+                Err(problem) => {
+                    drop(after);
+                    Err(problem)
+                }
+            }
+        });
+        written.await.context("the transaction was aborted")?
+    }
+
+    pub async fn read<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
+    {
+        let server = self.clone();
+        let read = spawn(async move { Ok(server.run(Extent::Statement, work).await?.0) });
+        AbortOnDropHandle::new(read).await.context("the read was aborted")?
+    }
+
+    async fn write_or_retry<T, F>(&self, extent: Extent, work: F) -> Result<(T, Wakeups)>
+    where
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone,
+    {
+        for wait in WAITS_MS {
+            match self.run(extent, work.clone()).await {
+                Err(problem) if is_conflict(&problem) => {
+                    tracing::warn!(
+                        problem = format!("{problem:#}"),
+                        "retrying after a serialization failure"
+                    );
+                    // Gives the other transaction time to complete first.
+                    let _ =
+                        tokio::time::timeout(Duration::from_millis(wait), pending::<()>()).await;
+                }
+                result => return result,
+            }
+        }
+        self.run(extent, work).await
+    }
+
+    async fn run<T, F>(&self, extent: Extent, work: F) -> Result<(T, Wakeups)>
+    where
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
+    {
+        let mut pooled = PooledConnection::acquire(&self.pool).await?;
+        let conn = &mut *pooled.conn;
+        let done = tokio::time::timeout(OPERATION_TIMEOUT, async {
+            let begin = match (self.pooling, extent) {
+                (Pooling::Session, Extent::Statement) => return self.call(conn, work).await,
+                (Pooling::Session, Extent::Transaction) => "BEGIN",
+                // Even a statement is several messages.
+                (Pooling::Transaction, _) => BEGIN_WITH_LIMITS,
+            };
+            let mut open = conn.begin_with(begin.into_sql_str()).await?;
+            let done = self.call(&mut open, work).await?;
+            open.commit().await?;
+            Ok(done)
+        });
+        done.await.unwrap_or_else(|_| Err(pooled.close_unanswered()))
+    }
+
+    async fn call<T, F>(&self, conn: &mut PgConnection, work: F) -> Result<(T, Wakeups)>
+    where
+        F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
+    {
+        let session = PgSession { conn, keeps_statements: self.pooling == Pooling::Session };
+        let mut tx = Tx { conn: Conn::Postgres(session), wakeups: Wakeups::default() };
+        let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
+        let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
+        Ok((value, tx.wakeups))
+    }
+}
+
+fn options(url: &str) -> Result<PgConnectOptions> {
+    // Numbers are binary, and poolers reject this parameter.
+    Ok(PgConnectOptions::from_str(url)?.extra_float_digits(None))
+}
+
+fn pool_options(pooling: Pooling, connections: u32) -> PgPoolOptions {
+    let options = PgPoolOptions::new()
         .max_connections(connections)
         .test_before_acquire(false)
-        .after_connect(|conn, _| sqlx::raw_sql(SESSION_LIMITS).execute(conn).map_ok(|_| ()).boxed())
         .before_acquire(|conn, meta| {
             async move {
                 if meta.idle_for >= PING_AFTER {
@@ -71,24 +206,34 @@ fn pool_options(connections: u32) -> PgPoolOptions {
             }
             .boxed()
         })
-        .acquire_timeout(CONNECT_TIMEOUT)
+        .acquire_timeout(CONNECT_TIMEOUT);
+    if pooling == Pooling::Transaction {
+        return options;
+    }
+    options
+        .after_connect(|conn, _| sqlx::raw_sql(SESSION_LIMITS).execute(conn).map_ok(|_| ()).boxed())
 }
 
-/// On a connection of its own, without the limits of the others: a migration may take long, or wait
-/// for that of another node. A pool connects because it tries again while the server starts.
+/// In a transaction without the limits of the others: a migration may take long, or wait for that
+/// of another node. A pool connects because it tries again while the server starts.
 async fn migrate(options: &PgConnectOptions) -> Result<()> {
     let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
     let pool = pool.connect_with(options.clone()).await?;
     let all = migrations(Dialect::Postgres);
-    all.run(&pool).await.context("migrating")?;
-    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&pool).await?)?;
+    let mut tx = pool.begin().await?;
+    sqlx::raw_sql(BEGIN_MIGRATION).execute(&mut *tx).await?;
+    all.run(&mut *tx).await.context("migrating")?;
+    ensure_new_enough(all, sqlx::query_scalar(OLDEST).fetch_one(&mut *tx).await?)?;
+    // A pooler lets others use this session.
+    sqlx::raw_sql(FORGET_STATEMENTS).execute(&mut *tx).await?;
+    tx.commit().await?;
     let _ = tokio::time::timeout(PING_FOR, pool.close()).await;
     Ok(())
 }
 
 /// A connection that returns to the pool when it is dropped, or is closed if it does not answer.
 struct PooledConnection {
-    conn: PoolConnection<Postgres>,
+    conn: PoolConnection<sqlx::Postgres>,
     is_unanswered: bool,
 }
 
@@ -117,48 +262,6 @@ impl Drop for PooledConnection {
     }
 }
 
-/// Runs `work` in a transaction, and `after` when it is committed.
-pub(super) async fn write<T, F>(
-    pool: &PgPool,
-    extent: Extent,
-    work: F,
-    after: impl FnOnce(&Wakeups) + Send + 'static,
-) -> Result<T>
-where
-    T: Send + 'static,
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
-{
-    let pool = pool.clone();
-    let written = spawn(async move {
-        match write_or_retry(&pool, extent, work).await {
-            Ok((value, wakeups)) => {
-                after(&wakeups);
-                Ok(value)
-            }
-            Err(problem) => {
-                drop(after);
-                Err(problem)
-            }
-        }
-    });
-    written.await.context("the transaction was aborted")?
-}
-
-pub(super) async fn read<T, F>(pool: &PgPool, work: F) -> Result<T>
-where
-    T: Send + 'static,
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Send + 'static,
-{
-    let pool = pool.clone();
-    let read = AbortOnDropHandle::new(spawn(async move {
-        let mut conn = PooledConnection::acquire(&pool).await?;
-        let mut tx = Tx { conn: Conn::Postgres(&mut conn.conn), wakeups: Wakeups::default() };
-        let read = tokio::time::timeout(OPERATION_TIMEOUT, work(&mut tx)).await;
-        read.unwrap_or_else(|_| Err(conn.close_unanswered()))
-    }));
-    read.await.context("the read was aborted")?
-}
-
 /// Runs a database operation in a separate task, so that it is polled regardless of its caller. A
 /// caller that is not polled would otherwise keep its connection and could exhaust the pool.
 fn spawn<T: Send + 'static>(
@@ -166,53 +269,6 @@ fn spawn<T: Send + 'static>(
 ) -> JoinHandle<Result<T>> {
     #[expect(clippy::disallowed_methods, reason = "its caller waits for it, and is tracked")]
     tokio::spawn(operation.in_current_span())
-}
-
-async fn write_or_retry<T, F>(pool: &PgPool, extent: Extent, work: F) -> Result<(T, Wakeups)>
-where
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone,
-{
-    for wait in WAITS_MS {
-        match write_on(pool, extent, work.clone()).await {
-            Err(problem) if is_conflict(&problem) => {
-                tracing::warn!(
-                    problem = format!("{problem:#}"),
-                    "retrying after a serialization failure"
-                );
-                // Gives the other transaction time to complete first.
-                let _ = tokio::time::timeout(Duration::from_millis(wait), pending::<()>()).await;
-            }
-            result => return result,
-        }
-    }
-    write_on(pool, extent, work).await
-}
-
-async fn write_on<T, F>(pool: &PgPool, extent: Extent, work: F) -> Result<(T, Wakeups)>
-where
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
-{
-    let mut conn = PooledConnection::acquire(pool).await?;
-    let written = tokio::time::timeout(OPERATION_TIMEOUT, async {
-        if extent == Extent::Statement {
-            return run(&mut conn.conn, work).await;
-        }
-        let mut open = conn.conn.begin().await?;
-        let done = run(&mut open, work).await?;
-        open.commit().await?;
-        Ok(done)
-    });
-    written.await.unwrap_or_else(|_| Err(conn.close_unanswered()))
-}
-
-async fn run<T, F>(conn: &mut PgConnection, work: F) -> Result<(T, Wakeups)>
-where
-    F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>>,
-{
-    let mut tx = Tx { conn: Conn::Postgres(conn), wakeups: Wakeups::default() };
-    let worked = AssertUnwindSafe(work(&mut tx)).catch_unwind().await;
-    let value = worked.unwrap_or_else(|_| Err(anyhow!("a transaction panicked")))?;
-    Ok((value, tx.wakeups))
 }
 
 /// Whether PostgreSQL rolled the transaction back because of a conflict with another one, so that
@@ -261,8 +317,8 @@ mod tests {
         }
     }
 
-    async fn lock_timeout(pool: &PgPool) -> Result<String> {
-        let shown = read(pool, |tx| {
+    async fn lock_timeout(server: &Postgres) -> Result<String> {
+        let shown = server.read(|tx| {
             Box::pin(async move {
                 let (shown,): (String,) = sql!(tx, fetch_one, "SHOW lock_timeout");
                 Ok(shown)
@@ -280,16 +336,18 @@ mod tests {
         let mut forwarder = JoinSet::new();
         forwarder.spawn(forward(listener, silent.clone()));
         let options = PgConnectOptions::from_str(&server()).unwrap().host("127.0.0.1").port(port);
-        let pool = pool_options(1).connect_lazy_with(options.database("postgres"));
-        assert_eq!(lock_timeout(&pool).await.unwrap(), "30s");
-        while pool.num_idle() == 0 {
+        let pooling = Pooling::Session;
+        let pool = pool_options(pooling, 1).connect_lazy_with(options.database("postgres"));
+        let postgres = Postgres { pool, pooling };
+        assert_eq!(lock_timeout(&postgres).await.unwrap(), "30s");
+        while postgres.pool.num_idle() == 0 {
             tokio::task::yield_now().await;
         }
         silent.cancel();
         tokio::time::pause();
-        let problem = lock_timeout(&pool).await.unwrap_err();
+        let problem = lock_timeout(&postgres).await.unwrap_err();
         assert!(is_transient(&problem) && problem.to_string().contains("in time"), "{problem:#}");
         tokio::time::resume();
-        assert_eq!(lock_timeout(&pool).await.unwrap(), "30s");
+        assert_eq!(lock_timeout(&postgres).await.unwrap(), "30s");
     }
 }

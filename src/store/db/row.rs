@@ -50,8 +50,12 @@ macro_rules! sql {
                 $sql,
                 &[$(&$crate::store::db::bind::Bind::bound($bind) as &dyn rusqlite::ToSql),*],
             )?,
-            $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.execute(&mut **c).await?.rows_affected(),
+            $crate::store::db::Conn::Postgres(session) => sqlx::query($sql)
+                $(.bind($crate::store::db::bind::Bind::bound($bind)))*
+                .persistent(session.keeps_statements)
+                .execute(&mut *session.conn)
+                .await?
+                .rows_affected(),
         }
     };
     ($tx:expr, $fetch:ident, $sql:expr $(, $bind:expr)* $(,)?) => {
@@ -61,8 +65,11 @@ macro_rules! sql {
                 $sql,
                 &[$(&$crate::store::db::bind::Bind::bound($bind) as &dyn rusqlite::ToSql),*],
             )?,
-            $crate::store::db::Conn::Postgres(c) =>
-                sqlx::query_as($sql)$(.bind($crate::store::db::bind::Bind::bound($bind)))*.$fetch(&mut **c).await?,
+            $crate::store::db::Conn::Postgres(session) => sqlx::query_as($sql)
+                $(.bind($crate::store::db::bind::Bind::bound($bind)))*
+                .persistent(session.keeps_statements)
+                .$fetch(&mut *session.conn)
+                .await?,
         }
     };
 }

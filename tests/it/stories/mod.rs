@@ -45,6 +45,7 @@ mod people;
 mod per_person;
 mod permanent_grants;
 mod pictures;
+mod pooling;
 mod pressure;
 mod schedules;
 mod secrets;

@@ -22,12 +22,12 @@ use crate::{
 /// A deadlock lasts until the database times out: 10 s on PostgreSQL, 30 s on SQLite.
 const SOON: Duration = Duration::from_secs(8);
 
-fn chat(person: usize) -> Place {
+pub(super) fn chat(person: usize) -> Place {
     Place { chat: format!("c{person}"), thread: None, kind: PlaceKind::Private }
 }
 
 /// The presses of every button with that label, each where it is shown.
-fn all_presses(world: &mut World, label: &str) -> Vec<(Place, IncomingContent)> {
+pub(super) fn all_presses(world: &mut World, label: &str) -> Vec<(Place, IncomingContent)> {
     let messages = world.room.messages();
     let found = messages.into_iter().enumerate().filter_map(|(number, message)| {
         let button = message.buttons.into_iter().find(|(l, _)| l == label)?;
