@@ -12,7 +12,9 @@ use super::{
 use crate::{
     agent::approvers::Voter,
     journal::{event::Speaker, ids::ConversationId, role::Role},
-    store::{Tx, conversations::places::ConversationKey, outbox, people::pairing::OwnerSource},
+    store::{
+        self, Tx, conversations::places::ConversationKey, outbox, people::pairing::OwnerSource,
+    },
     texts::{Language, Messages},
     tools::mcp::prompts::PromptCommand,
 };
@@ -77,13 +79,18 @@ pub(super) struct TypedMessage<'a> {
 impl IntakeContext {
     /// The role of the sender; `None` for a stranger.
     pub(super) async fn role_of(&self, tx: &mut Tx<'_>, person: &Person) -> Result<Option<Role>> {
-        let Self { channel, allow, settings, .. } = self;
-        let role = people::role(tx, channel, allow, &settings.roles, person).await?;
-        Ok(match self.source {
+        let stored = store::people::role(tx, &self.channel, &person.id).await?;
+        Ok(self.role_with(stored, person))
+    }
+
+    /// The same for a sender whose stored role is known.
+    pub(super) fn role_with(&self, stored: Option<Role>, person: &Person) -> Option<Role> {
+        let role = people::role_with(stored, &self.allow, &self.settings.roles, person);
+        match self.source {
             IntakeOrigin::Platform => role,
             IntakeOrigin::Web { oidc_role } => role.max(oidc_role),
             IntakeOrigin::Api { role: own } => role.max(Some(own)),
-        })
+        }
     }
 
     /// The key of this person's conversation in a place.

@@ -53,15 +53,25 @@ pub async fn role(
     roles: &BTreeMap<String, Role>,
     person: &Person,
 ) -> Result<Option<Role>> {
+    let stored = people::role(tx, channel, &person.id).await?;
+    Ok(role_with(stored, allow, roles, person))
+}
+
+/// The same for a person whose stored role is known.
+pub fn role_with(
+    stored: Option<Role>,
+    allow: &Allow,
+    roles: &BTreeMap<String, Role>,
+    person: &Person,
+) -> Option<Role> {
     let allowed = allow.names(&person.id) || crash::planted("strangers");
-    let kept = people::role(tx, channel, &person.id).await?;
     let is_word = |role: &&String| matches!(role.as_str(), "owner" | "admin");
     let (words, ids): (Vec<_>, Vec<_>) = person.roles.iter().partition(is_word);
     let given = |of: &[&String]| of.iter().filter_map(|id| roles.get(*id)).max().copied();
     let own = roles.get(&person.id).copied();
-    let role = own.max(kept).max(given(&ids)).max(allowed.then_some(Role::Member));
+    let role = own.max(stored).max(given(&ids)).max(allowed.then_some(Role::Member));
     let role = role.map(|role| given(&words).map_or(role, |raised| role.max(raised)));
-    Ok(role.map(|role| people::at_most(&person.id, role)))
+    role.map(|role| people::at_most(&person.id, role))
 }
 
 /// A person in a web chat, where the platform assigns no roles.

@@ -146,9 +146,11 @@ pub(super) async fn store_update(
         inbox::keep_unparsed(tx, &context.channel, &incoming.key, raw, context.now).await?;
         return Ok(UpdateOutcome::Stored);
     }
-    if !inbox::first_seen(tx, &context.channel, &incoming.key, context.now).await? {
+    let (channel, key) = (&context.channel, &incoming.key);
+    let sender = incoming.person.as_ref().map_or("", |person| &person.id);
+    let Some(new) = inbox::first_seen_from(tx, channel, key, sender, context.now).await? else {
         return Ok(UpdateOutcome::Stored);
-    }
+    };
     if let Content::Moved { to } = &incoming.what {
         let from = incoming.place.chat.as_str();
         approvals::relocation::chat_moved(tx, &context.channel, from, to, context.now).await?;
@@ -159,12 +161,17 @@ pub(super) async fn store_update(
         approvals::relocation::expelled(tx, &context.channel, &incoming.place, context.now).await?;
         return Ok(UpdateOutcome::Stored);
     }
-    // Channel posts, service messages and other bots are ignored.
+    // Channel posts, service messages and other bots are ignored. Every kind of update of a person
+    // passes the same access check.
     let from = incoming.person.as_ref();
     let Some(person) = from.filter(|person| !person.is_bot || crash::planted("bots")) else {
         return Ok(UpdateOutcome::Stored);
     };
-    let outcome = store_update_from(tx, context, prepared, person).await?;
+    let role = context.role_with(new.role, person);
+    let Some(role) = role.filter(|role| *role >= Role::Member) else {
+        return reply_to_stranger(tx, context, incoming, person).await.map(Into::into);
+    };
+    let outcome = store_update_from(tx, context, prepared, Sender { person, role }).await?;
     if matches!(outcome, UpdateOutcome::RateLimited(_)) {
         // The page sends the message again under the same key.
         inbox::forget(tx, &context.channel, &incoming.key).await?;
@@ -172,18 +179,21 @@ pub(super) async fn store_update(
     Ok(outcome)
 }
 
-/// Handles an update of a person. Every kind of update passes the same access check.
+/// A person who may talk to the bot.
+#[derive(Clone, Copy)]
+struct Sender<'a> {
+    person: &'a Person,
+    role: Role,
+}
+
+/// Handles an update of a person who may talk to the bot.
 async fn store_update_from(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
     prepared: &Prepared,
-    person: &Person,
+    Sender { person, role }: Sender<'_>,
 ) -> Result<UpdateOutcome> {
     let Prepared { incoming, folded } = prepared;
-    let role = context.role_of(tx, person).await?;
-    let Some(role) = role.filter(|role| *role >= Role::Member) else {
-        return reply_to_stranger(tx, context, incoming, person).await.map(Into::into);
-    };
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     let key = context.conversation_key(&incoming.place, person);
     match &incoming.what {

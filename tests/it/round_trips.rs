@@ -29,7 +29,7 @@ type Counts = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// The most round trips that a plain turn may need until its answer is recorded as sent, without
 /// those with which the connection pool checks a connection after its use.
-const MAX_STATEMENTS: usize = 21;
+const MAX_STATEMENTS: usize = 20;
 
 /// A plain turn stays cheap on PostgreSQL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,10 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use crate::store::{Tx, db::sql, metrics::committed};
+use crate::{
+    journal::role::Role,
+    store::{Tx, db::sql, metrics::committed, people},
+};
 
 /// Returns whether this delivery is new, and records it.
 pub async fn first_seen(
@@ -25,6 +28,40 @@ pub async fn first_seen(
         now.timestamp_millis()
     );
     Ok(inserted > 0)
+}
+
+/// A delivery that was not received before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewDelivery {
+    /// The stored role of the sender, if there is one.
+    pub role: Option<Role>,
+}
+
+/// Records a delivery of `sender`, an empty text if there is none. `None` if it was received before.
+pub async fn first_seen_from(
+    tx: &mut Tx<'_>,
+    channel: &str,
+    delivery: &str,
+    sender: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<NewDelivery>> {
+    let inserted: Option<(Option<String>,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- first seen, with the role of a person
+        INSERT INTO deliveries (channel, delivery, at)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (channel, delivery) DO NOTHING
+        RETURNING (SELECT p.role FROM people p WHERE p.channel = $1 AND p.person = $4) AS role",
+        channel,
+        delivery,
+        now.timestamp_millis(),
+        sender
+    );
+    Ok(inserted.map(|(role,)| NewDelivery {
+        role: role.and_then(|role| people::parse_role(sender, &role)),
+    }))
 }
 
 /// Whether the delivery was recorded before.

@@ -27,8 +27,12 @@ pub async fn role(tx: &mut Tx<'_>, channel: &str, person: &str) -> Result<Option
         channel,
         person
     );
-    let role = found.and_then(|(role,)| Role::parse(&role));
-    Ok(role.map(|role| at_most(person, role)))
+    Ok(found.and_then(|(role,)| parse_role(person, &role)))
+}
+
+/// The role of a person from the column of their row.
+pub(super) fn parse_role(person: &str, role: &str) -> Option<Role> {
+    Role::parse(role).map(|role| at_most(person, role))
 }
 
 /// Limits the role of widget visitors, who are not authenticated.
