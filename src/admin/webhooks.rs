@@ -63,11 +63,11 @@ async fn take(admin: &Admin, id: &str, request: &WebhookRequest) -> StatusCode {
         Ok(incomings) => incomings,
         Err(WebhookError::Absent) => return StatusCode::NOT_FOUND,
         Err(WebhookError::Forbidden) => {
-            tracing::warn!(channel.id = id, "pushed request with a wrong secret");
+            tracing::warn!(channel.id = id, "rejected a platform's webhook: wrong secret");
             return StatusCode::UNAUTHORIZED;
         }
         Err(WebhookError::Malformed(reason)) => {
-            tracing::warn!(channel.id = id, reason, "pushed request that cannot be parsed");
+            tracing::warn!(channel.id = id, reason, "rejected a platform's webhook: invalid body");
             return StatusCode::BAD_REQUEST;
         }
     };

@@ -90,7 +90,7 @@ fn exhausted_budget(session: &Session, budget: &Budget, context: &GuardContext) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeated {
     No,
-    /// It gave the same result repeatedly. The model is told so.
+    /// It gave the same result repeatedly, which is reported to the model.
     Enough,
     /// The model was told so, and repeats the call.
     Warned,

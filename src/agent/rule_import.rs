@@ -111,7 +111,8 @@ pub fn mateclaw(text: &str, tools: &[String]) -> Result<Imported> {
                 for (rule, number) in rules.iter().zip(1..) {
                     let mut entry =
                         entry(rule, number).with_context(|| format!("rule {number}"))?;
-                    let found = ours(&entry, tools).with_context(|| format!("rule {number}"))?;
+                    let found =
+                        own_pattern(&entry, tools).with_context(|| format!("rule {number}"))?;
                     imported.notes.extend(found.note);
                     entry.tool = found.pattern;
                     imported.document.rules.push(entry);
@@ -168,12 +169,12 @@ struct OwnPattern {
 }
 
 /// Maps the tool that a rule names. Of `DocxRenderTool.renderDocx`, only the last part counts.
-fn ours(entry: &RuleEntry, tools: &[String]) -> Result<OwnPattern> {
+fn own_pattern(entry: &RuleEntry, tools: &[String]) -> Result<OwnPattern> {
     let name = entry.tool.as_str();
     let find = |name: &str| ALIASES.iter().find(|alias| alias.theirs == name);
     let last = name.rsplit('.').next().unwrap_or(name);
     if let Some(alias) = find(last).or_else(|| find(name)).or_else(|| find(first_part(name))) {
-        return Ok(alias.ours(entry.action, tools));
+        return Ok(alias.own_pattern(entry.action, tools));
     }
     if last.starts_with("wiki_") {
         // Their wiki is an MCP server here, whose name is a prefix of the tool's name.
@@ -201,7 +202,7 @@ fn first_part(name: &str) -> &str {
 }
 
 impl Alias {
-    fn ours(&self, action: Action, tools: &[String]) -> OwnPattern {
+    fn own_pattern(&self, action: Action, tools: &[String]) -> OwnPattern {
         let pattern = if action == Action::Allow || self.near.is_empty() {
             self.ours.to_owned()
         } else {

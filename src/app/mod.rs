@@ -244,7 +244,7 @@ impl App {
         if tokio::time::timeout(GRACE, self.renew_leases_until_idle()).await.is_err() {
             tracing::warn!(
                 tasks = self.gateway.tasks.len(),
-                "shutdown did not wait for all tasks; the next start continues them"
+                "shut down with unfinished tasks; they continue after the next start"
             );
         }
         let released = tokio::time::timeout(RELEASE_FOR, self.gateway.store.release_all()).await;

@@ -293,7 +293,7 @@ fn fonts(config: &Config) -> (CheckStatus, String) {
     let document = Document { blocks, ..Document::default() };
     let missing = fonts::for_document(&document, &config.documents.fonts()).missing(&document);
     if missing.is_empty() {
-        return (CheckStatus::Fine, "cover all scripts that were checked".to_owned());
+        return (CheckStatus::Fine, "cover all checked scripts".to_owned());
     }
     let missing: String = missing.into_iter().collect();
     let says = format!(

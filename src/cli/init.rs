@@ -126,7 +126,7 @@ pub(super) async fn run(file: Option<&Path>, variables: &BTreeMap<String, String
     say(&format!("\nNext: `countersign{option}` starts the gateway."))
 }
 
-/// Asks for a bot until its token is accepted, or is kept as it is, or none is wanted.
+/// Asks for a bot until its token is accepted, or the operator keeps it anyway or skips the step.
 async fn ask_channel(answers: &mut Answers, variables: &BTreeMap<String, String>) -> Result<()> {
     let mut options: Vec<_> = PLATFORMS.iter().map(|choice| choice.shown).collect();
     options.push("None for now: only the web chat");
@@ -158,7 +158,7 @@ async fn test_channel(DraftConfig { config, variables }: &DraftConfig) -> Result
     Ok(())
 }
 
-/// Asks for a model until it answers, or is kept as it is, or none is wanted.
+/// Asks for a model until it answers, or the operator keeps it anyway or skips the step.
 async fn ask_model(answers: &mut Answers, variables: &BTreeMap<String, String>) -> Result<()> {
     let mut options: Vec<_> = PROVIDERS.iter().map(|choice| choice.shown).collect();
     options.push("None for now: a demo model answers");

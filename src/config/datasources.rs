@@ -36,14 +36,14 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "postgres://user:password@host/db, mysql://… (also MariaDB) or sqlite:///path, as a secret; \
          use an account that can only read",
     ),
-    key("datasources.description", "", "What is in it, for the agents"),
+    key("datasources.description", "", "What it contains, shown to agents"),
     key("datasources.agents", "[]", "The agents that may use it; [] for all"),
     key("datasources.channels", "[]", "The channels where it may be used; [] for all"),
     key("datasources.roles", "[]", "The roles of the people who may use it; [] for all"),
     key(
         "datasources.tables",
         "[]",
-        "The tables that may be read, as name or schema.name; * and ? match; [] for all",
+        "The tables that may be read, as name or schema.name; * and ? are wildcards; [] for all",
     ),
     key("datasources.hidden_tables", "[]", "Tables that are hidden from agents, as above"),
     key(
@@ -55,12 +55,12 @@ pub(super) const KEYS: &[ConfigKey] = &[
     key(
         "datasources.functions",
         "[]",
-        "Functions that queries may call besides the usual ones, which only compute",
+        "Further functions that queries may call; those that only compute are always allowed",
     ),
     key("datasources.max_rows", "5000", "Rows of a result"),
     key("datasources.max_bytes", "4194304", "Bytes of a result"),
     key("datasources.timeout", "15s", "How long a query may take, up to 2m"),
-    key("datasources.connections", "2", "Connections at once, up to 10"),
+    key("datasources.connections", "2", "Maximum number of connections, up to 10"),
 ];
 
 /// The maximum of the configurable query timeout.

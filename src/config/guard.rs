@@ -75,7 +75,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
             unless_allowed or always",
     ),
     key("guard.rules.name", "rule N", "The name of the rule, shown in approvals"),
-    key("guard.rules.tool", "", "Tool name; * and ? match"),
+    key("guard.rules.tool", "", "Tool name; * and ? are wildcards"),
     key(
         "guard.rules.arg_pattern",
         "",
@@ -87,7 +87,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "{}",
         "Regular expressions (or { glob = \"…\" }) by argument: \"to.address\" or \"/to/address\"",
     ),
-    key("guard.rules.command", "[]", "Programs that a shell command starts; * and ? match"),
+    key("guard.rules.command", "[]", "Programs that a shell command starts; * and ? are wildcards"),
     key(
         "guard.rules.words",
         "[]",

@@ -73,15 +73,19 @@ const KEYS: &[ConfigKey] = &[
     key("limits.conversation.tokens", "", "Tokens"),
     key("limits.conversation.cost", "", "Money"),
     key("limits.conversation.tool_minutes", "", "Tool run time"),
-    key("limits.all.messages", "", "Daily budget of everybody together: messages"),
+    key("limits.all.messages", "", "Daily message budget for all users combined"),
     key("limits.all.tokens", "", "Tokens"),
     key("limits.all.cost", "", "Money"),
     key("limits.all.tool_minutes", "", "Tool run time"),
-    key("limits.tools.tool", "", "Tool name; * and ? match; the last matching entry applies"),
+    key(
+        "limits.tools.tool",
+        "",
+        "Tool name; * and ? are wildcards; the last matching entry applies",
+    ),
     key("limits.tools.per_minute", "the tool's, or 60", "Calls per person and minute"),
     key("limits.tools.per_hour", "the tool's, or 1000", "Calls per person and hour"),
     key("limits.tools.unlimited", "false", "No limit on calls per person"),
-    key("limits.tools.max_usage_count", "", "Calls per conversation, with its sub-agents"),
+    key("limits.tools.max_usage_count", "", "Calls per conversation, including its sub-agents"),
     key(
         "redaction.results",
         "all",
@@ -94,7 +98,11 @@ const KEYS: &[ConfigKey] = &[
         "How long sealed audit records and daily usage totals are kept, for example 400d",
     ),
     key("shell.enabled", "true", "Whether agents may run commands, in the sandbox"),
-    key("shell.hosts", "[]", "Hosts that commands may reach by https, or host:port; * and ? match"),
+    key(
+        "shell.hosts",
+        "[]",
+        "Hosts that commands may reach by https, or host:port; * and ? are wildcards",
+    ),
     key(
         "skills.load_tool",
         "true",
@@ -138,7 +146,7 @@ const KEYS: &[ConfigKey] = &[
         "progressive: extension tools are found and enabled when needed; legacy: all are in every \
             prompt; direct: all, if there are at most 20",
     ),
-    key("agents.tools", "[]", "The built-in tools that it has, * and ? match; [] for all"),
+    key("agents.tools", "[]", "The built-in tools that it has, * and ? are wildcards; [] for all"),
     key("agents.mcp", "[]", "The MCP servers, or single tools of theirs, that it has; [] for all"),
     key(
         "agents.memory",
@@ -249,7 +257,7 @@ const KEYS: &[ConfigKey] = &[
         "redact, inject, validate, filter, annotate, or run a program; hooks run in the order of \
             the file",
     ),
-    key("hooks.tool", "every tool", "Tool name; * and ? match"),
+    key("hooks.tool", "every tool", "Tool name; * and ? are wildcards"),
     key("hooks.argument", "", "before_tool: the argument to check or set"),
     key("hooks.pattern", "", "Regular expression: what is redacted, must match, or must not match"),
     key("hooks.text", "", "The text to insert or append, or the reason for stopping"),

@@ -99,7 +99,10 @@ impl Breakers {
                 None => {
                     breaker.worked_at = Some(now);
                     breaker.state = State::HalfOpen { wait, probe: None };
-                    tracing::info!(channel.id = channel, "the platform answers, sending a probe");
+                    tracing::info!(
+                        channel.id = channel,
+                        "the platform is reachable again, sending a probe"
+                    );
                 }
                 Some(problem) => breaker.open(channel, wait * 2, &problem, now),
             }

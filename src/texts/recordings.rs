@@ -1,4 +1,4 @@
-//! What people are told about recordings that cannot be transcribed.
+//! Messages about recordings that cannot be transcribed.
 
 use super::{Messages, plain};
 

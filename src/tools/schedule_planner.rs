@@ -179,7 +179,7 @@ pub fn edited(old: &Schedule, new: Schedule) -> Schedule {
 
 /// An error of the database, which is logged.
 pub(super) fn broken(error: &anyhow::Error) -> ScheduleError {
-    tracing::error!(problem = format!("{error:#}"), "the schedules are unavailable");
+    tracing::error!(problem = format!("{error:#}"), "could not access the schedules");
     ScheduleError::Unavailable
 }
 

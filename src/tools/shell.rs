@@ -160,13 +160,13 @@ async fn shortened(stream: Stream, name: &str, context: &Context) -> String {
     let end = String::from_utf8_lossy(&end);
     let left_out = total_bytes - (STREAM_BYTES as u64).min(*total_bytes);
     let what = if stream.is_whole() {
-        "The whole".to_owned()
+        "The full output".to_owned()
     } else {
         format!("Its first {} bytes", head.len())
     };
     let kept = match overflow::keep(&format!("-{name}.txt"), stream.head, context).await {
         Some(path) => format!("{what} is in {path}: page through it with read_file"),
-        None => "The whole could not be kept: let it write less".to_owned(),
+        None => "The full output could not be saved: make the command print less".to_owned(),
     };
     format!("{start}\n[… {left_out} bytes of {name} are left out here. {kept} …]\n{end}")
 }

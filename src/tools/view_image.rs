@@ -76,7 +76,7 @@ impl Tool for LookAtUrl {
             domain: Domain::Container(Confinement::OWN),
             ..ToolSpec::read_only(
                 "look_at_url",
-                "Shows you a picture of the web.",
+                "Shows you a picture from the web.",
                 schema::<UrlArguments>(),
             )
         }

@@ -153,7 +153,7 @@ impl Worker {
     /// Starts claiming conversations and the periodic work, until the gateway's `stop`.
     pub fn start(self: &Arc<Self>) {
         self.supervise("claim conversations", claim);
-        self.supervise("renew leases", |worker| periodic::beat(worker.gateway.clone()));
+        self.supervise("renew leases", |worker| periodic::renew_leases(worker.gateway.clone()));
         self.supervise("follow the clock", |worker| periodic::follow_clock(worker.gateway.clone()));
         self.supervise("run schedules", scheduler::tick);
         self.supervise("expire approvals", |worker| periodic::expire(worker.gateway.clone()));
@@ -311,7 +311,7 @@ async fn defer(worker: &Worker, claimed: &Claimed) {
 async fn report_failure(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<()> {
     let cause = failure::clean(&worker.redactor, cause);
     loop {
-        let change = apology(worker, claimed, &cause).await?;
+        let change = failure_notice(worker, claimed, &cause).await?;
         let store = &worker.gateway.store;
         let now = worker.gateway.clock.now();
         if store.record(&claimed.lease, change, now).await? != Recorded::Behind {
@@ -320,12 +320,12 @@ async fn report_failure(worker: &Worker, claimed: &Claimed, cause: &str) -> Resu
     }
 }
 
-async fn apology(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<Change> {
+async fn failure_notice(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<Change> {
     let store = &worker.gateway.store;
     let conversation = claimed.lease.conversation().clone();
     let seen = store.last_seq(&conversation).await?;
     let reference = FailureReference { conversation, upto: seen }.to_string();
-    tracing::error!(reference, cause, "reporting a failed turn");
+    tracing::error!(reference, cause, "turn failed, telling the conversation");
     let words = claimed.words();
     let markdown = words.failed(words.broken, &reference);
     let reason = words.broken.to_owned();

@@ -8,7 +8,7 @@ use crate::gateway::{Gateway, approvals};
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Renews the leases and duties of this node.
-pub(super) async fn beat(gateway: Arc<Gateway>) {
+pub(super) async fn renew_leases(gateway: Arc<Gateway>) {
     // Work that finishes after `stop` does so before its lease expires.
     while !gateway.stop.is_cancelled() {
         let mut wait = gateway.store.heartbeat_every();

@@ -237,9 +237,9 @@ story! {
             store.book_upload(upload, now()).await.unwrap()
         };
         assert!(book(60).await && !book(41).await);
-        store.unbook_upload("web/ann".into(), 60, now()).await.unwrap();
+        store.refund_upload("web/ann".into(), 60, now()).await.unwrap();
         assert!(book(100).await && !book(1).await);
-        store.unbook_upload("web/ann".into(), 101, now()).await.unwrap();
+        store.refund_upload("web/ann".into(), 101, now()).await.unwrap();
         assert!(!book(1).await, "nothing below zero");
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of Discord's REST API. This is the only module that uses the token, and it redacts the
+//! Calls to Discord's REST API. This is the only module that uses the token, and it redacts the
 //! token in all texts. It also enforces the platform's rate limits.
 //!
 //! serenity's client is not used. Without its limiter it does not report how long to wait. With its

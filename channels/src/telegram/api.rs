@@ -1,4 +1,4 @@
-//! Calls of the Bot API, using teloxide's client. This is the only module that uses the token, and
+//! Calls to the Bot API, using teloxide's client. This is the only module that uses the token, and
 //! it redacts the token in all texts.
 //!
 //! teloxide's own request functions are not used: on a 5xx they sleep for ten seconds, they hide

@@ -94,7 +94,7 @@ fn each(
     Ok(files)
 }
 
-/// The file name of a row. Signs that file names must not have become dashes.
+/// The file name of a row. Characters that are not allowed in file names become dashes.
 fn named(pattern: &str, scope: &mut Scope<'_>) -> Result<String, EditError> {
     let found = fields::fields(pattern);
     if found.is_empty() {

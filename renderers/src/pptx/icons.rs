@@ -3,7 +3,7 @@
 use super::items::SlideItem;
 use crate::document::Inline;
 
-/// The parts of a paragraph that are no pictures.
+/// The parts of a paragraph that are not pictures.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IconWords {
     pub all: usize,

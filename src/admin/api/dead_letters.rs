@@ -121,7 +121,7 @@ pub async fn resolve(
     let kind = if resolution == Resolution::Replay {
         AuditKind::LetterReplayed
     } else {
-        AuditKind::LetterDropped
+        AuditKind::DeadLetterDropped
     };
     let fact = caller.did(kind).with("letter", id);
     let (id, now) = (id.to_owned(), admin.gateway.clock.now());

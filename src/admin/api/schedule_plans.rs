@@ -1,4 +1,4 @@
-//! What schedules do and when: owners create and change them for people in their conversations.
+//! Creates and changes schedules: owners do it for people in their conversations.
 
 use anyhow::Result;
 use axum::{Json, extract::State, http::StatusCode};

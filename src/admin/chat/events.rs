@@ -1,4 +1,4 @@
-//! The event stream of an open page: first the past, then what is new.
+//! The event stream of an open page: the history first, then live events.
 //!
 //! Recorded messages are read from the database. The hub of the web channel says when to read, and
 //! carries what is not recorded (growing text, typing indicators). Since another node may have

@@ -117,7 +117,7 @@ pub async fn upload(
         Ok(stored) => stored,
         Err(problem) => {
             tracing::error!(problem = format!("{problem:#}"), "could not store an upload");
-            unbook(&admin, &participant, size).await;
+            refund(&admin, &participant, size).await;
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, FILE_NOT_STORED));
         }
     };
@@ -144,14 +144,14 @@ async fn book(admin: &Admin, participant: &Participant, bytes: u64) -> Result<()
 }
 
 /// Subtracts an upload that was counted and could not be stored.
-async fn unbook(admin: &Admin, participant: &Participant, bytes: u64) {
+async fn refund(admin: &Admin, participant: &Participant, bytes: u64) {
     if admin.worker.limits.upload_bytes.is_none() {
         return;
     }
     let now = admin.gateway.clock.now();
-    if let Err(problem) = admin.gateway.store.unbook_upload(owner(participant), bytes, now).await {
+    if let Err(problem) = admin.gateway.store.refund_upload(owner(participant), bytes, now).await {
         let problem = format!("{problem:#}");
-        tracing::error!(problem, "an upload that was not stored counts for the limit");
+        tracing::error!(problem, "could not return the quota of a failed upload");
     }
 }
 

@@ -142,13 +142,13 @@ impl Answer {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => self.ended = Some(Err(CompletionError::stopping())),
-                shown = self.awaited.shown.recv() => self.hear(shown).await,
+                shown = self.awaited.shown.recv() => self.receive(shown).await,
                 _ = self.polls.tick() => self.read_new().await,
             }
         }
     }
 
-    async fn hear(&mut self, shown: Result<WebShown, RecvError>) {
+    async fn receive(&mut self, shown: Result<WebShown, RecvError>) {
         match shown {
             Ok(shown) if !self.is_here(&shown) => {}
             Ok(WebShown { what: Outgoing::Draft { markdown }, .. }) => self.grow(&markdown),
@@ -280,7 +280,7 @@ impl Answer {
         });
         if let Err(problem) = recorded.await {
             let problem = format!("{problem:#}");
-            tracing::warn!(problem, "the next request will not find its conversation");
+            tracing::warn!(problem, "could not link a response to its conversation");
         }
         self.ended = Some(Ok(()));
     }

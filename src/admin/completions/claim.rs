@@ -135,7 +135,7 @@ fn digest(sender: &CompletionSender<'_>) -> String {
 enum EarlierTurn {
     /// It is running, or was answered only just now: the request is a repetition.
     Joined,
-    /// It was answered earlier, or its dialogue goes on: the request begins another one.
+    /// It was answered earlier, or its dialogue has continued: the request starts a new conversation.
     Over,
     Failed {
         upto: Seq,

@@ -46,7 +46,7 @@ pub async fn notify(admin: Arc<Admin>) {
                 }
                 Ok(_) => {}
                 Err(RecvError::Lagged(count)) => {
-                    tracing::warn!(count, "skipped messages: notifications may be missing");
+                    tracing::warn!(count, "fell behind; some push notifications were not sent");
                 }
                 Err(RecvError::Closed) => return,
             },
@@ -138,7 +138,8 @@ async fn send_one(
     Ok(())
 }
 
-/// What the browser shows, as JSON. Others may see a lock screen, so it says nothing of the request.
+/// What the browser shows, as JSON. It may appear on a lock screen, so it reveals nothing about the
+/// request.
 fn text(admin: &Admin, notice: Notice<'_>, language: &str) -> String {
     let words = &Language::of(Some(language)).words().page;
     let url = notice.thread.map_or("/".to_owned(), |thread| format!("/?conversation={thread}"));

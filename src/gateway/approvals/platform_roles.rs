@@ -161,7 +161,7 @@ async fn withdraw_votes(
 ) -> Result<()> {
     journal::lock(tx, &asked.conversation).await?;
     votes::withdraw_votes(tx, &asked.id, channel, &speaker.id).await?;
-    let fact = Fact::about(AuditKind::VoteStruck, asked, &speaker.id).with("channel", channel);
+    let fact = Fact::about(AuditKind::VoteDiscarded, asked, &speaker.id).with("channel", channel);
     audit::append(tx, asked.conversation.as_str(), vec![fact], now).await?;
     let names = votes::names(tx, &asked.id).await?;
     show_votes(tx, asked, &names, now).await.map(drop)

@@ -1,4 +1,4 @@
-//! What a conversation tells the intake of a message: one statement for all of it.
+//! What the intake of a message must know of its conversation, loaded in one statement.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};

@@ -1,4 +1,4 @@
-//! The conversations that one person has in a web chat, and their names.
+//! A person's conversations in a web chat, and their titles.
 
 use anyhow::Result;
 use channels::Place;

@@ -209,7 +209,7 @@ impl ReadTransaction {
     pub(super) async fn end(self) {
         let ended = on!(self, ReadTransaction, |tx| tx.rollback().await);
         if let Err(error) = ended {
-            tracing::warn!(%error, "could not end a read of a data source");
+            tracing::warn!(%error, "could not roll back a read-only transaction of a data source");
         }
     }
 }

@@ -146,7 +146,7 @@ fn write_in_groups(
     let _ = conn.close();
 }
 
-/// Checkpoints the write-ahead log while commits go on, so that they need not wait for it.
+/// Checkpoints the write-ahead log while commits continue, so that they need not wait for it.
 fn checkpoint(readers: &Readers, merges: &Arc<AtomicBool>) {
     let ended = merges.clone();
     let started = readers.start(Box::new(move |conn| {

@@ -34,7 +34,7 @@ struct State {
     /// The number of holders of each lease.
     leases: BTreeMap<LeaseKey, usize>,
     /// The last successful heartbeat, by the database's clock.
-    beaten_at: Option<i64>,
+    last_heartbeat: Option<i64>,
     /// Whether a heartbeat has failed since.
     missed: bool,
     /// Only released rows are claimed before this time, by the database's clock.
@@ -72,25 +72,25 @@ impl Held {
     /// Whether the last successful heartbeat is older than half a lease, or the clock was set back.
     fn is_overdue(&self, now: i64, term: i64) -> bool {
         let state = self.state();
-        state.missed || state.beaten_at.is_some_and(|at| (now - at).abs() > term / 2)
+        state.missed || state.last_heartbeat.is_some_and(|at| (now - at).abs() > term / 2)
     }
 
     /// Records a successful heartbeat. After a gap in which leases may have expired on all nodes,
     /// the others get the time of one heartbeat to renew theirs.
-    fn beaten(&self, now: i64, term: i64) {
+    fn record_heartbeat(&self, now: i64, term: i64) {
         let mut state = self.state();
-        let gap = state.beaten_at.is_some_and(|at| (now - at).abs() > term);
+        let gap = state.last_heartbeat.is_some_and(|at| (now - at).abs() > term);
         if state.missed || gap {
             state.waits_until = now + term / 3;
         }
-        (state.beaten_at, state.missed) = (Some(now), false);
+        (state.last_heartbeat, state.missed) = (Some(now), false);
     }
 
     /// The times, by the database's clock, at which a claim need neither renew leases first nor
     /// wait for other nodes to renew theirs; `None` if there are none.
     pub(in crate::store) fn claims_between(&self, term: i64) -> Option<RangeInclusive<i64>> {
         let state = self.state();
-        let at = state.beaten_at.filter(|at| !state.missed && state.waits_until <= *at)?;
+        let at = state.last_heartbeat.filter(|at| !state.missed && state.waits_until <= *at)?;
         (!crash::planted("renewal")).then_some(at..=at + term / 2)
     }
 
@@ -126,28 +126,28 @@ impl Store {
     /// of the database was lost or a turn panicked, expires and is claimed again.
     pub async fn heartbeat(&self) -> Result<()> {
         let limit = self.heartbeat_every().max(SHORTEST_LIMIT);
-        let beaten = tokio::time::timeout(limit, self.beat()).await;
-        let beaten = beaten.unwrap_or_else(|_| bail!("the database did not answer in time"));
-        let now = beaten.inspect_err(|_| self.held.missed())?;
-        self.held.beaten(now, self.term_ms());
+        let renewed = tokio::time::timeout(limit, self.renew_all()).await;
+        let renewed = renewed.unwrap_or_else(|_| bail!("the database did not answer in time"));
+        let now = renewed.inspect_err(|_| self.held.missed())?;
+        self.held.record_heartbeat(now, self.term_ms());
         Ok(())
     }
 
     /// The database's time of the heartbeat. If there is no lease to renew, it shows that the
     /// database answers.
-    async fn beat(&self) -> Result<i64> {
+    async fn renew_all(&self) -> Result<i64> {
         if self.held.keys().is_empty() {
             return self.read(|tx| Box::pin(async move { tx.now_ms().await })).await;
         }
         let (node, term, held) = (self.node.clone(), self.term_ms(), self.held.clone());
         // A power failure ends all holders.
-        let beat = self.write_with((), "heartbeat", WriteMode::VOLATILE, move |tx| {
+        let renewal = self.write_with((), "heartbeat", WriteMode::VOLATILE, move |tx| {
             Box::pin(async move {
                 let now = tx.now_ms().await?;
                 Ok((now, renew_held(tx, &held, &node, now, term).await?))
             })
         });
-        let (now, renewal) = beat.await?;
+        let (now, renewal) = renewal.await?;
         ensure!(
             renewal == Renewal::Complete,
             "other transactions have locked the rows for too long"
@@ -182,9 +182,9 @@ pub(in crate::store) async fn before_claim(
             // A lease that this node could not renew may have expired.
             return Ok(Claimable::Released);
         }
-        held.beaten(now, term);
-    } else if held.state().beaten_at.is_none() {
-        held.beaten(now, term);
+        held.record_heartbeat(now, term);
+    } else if held.state().last_heartbeat.is_none() {
+        held.record_heartbeat(now, term);
     }
     Ok(held.claimable(now, term))
 }
@@ -342,14 +342,14 @@ mod tests {
     fn after_a_gap_only_released_rows_are_claimed_for_a_while() {
         let held = Held::default();
         assert_eq!(held.claims_between(TERM), None);
-        held.beaten(1_000, TERM);
+        held.record_heartbeat(1_000, TERM);
         assert_eq!(held.claims_between(TERM), Some(1_000..=1_000 + TERM / 2));
         assert!(!held.is_overdue(1_000 + TERM / 2, TERM));
         assert_eq!(held.claimable(2_000, TERM), Claimable::Expired);
 
         let late = 1_000 + TERM + 1;
         assert!(held.is_overdue(late, TERM));
-        held.beaten(late, TERM);
+        held.record_heartbeat(late, TERM);
         assert_eq!(held.claims_between(TERM), None, "the others renew theirs first");
         assert_eq!(held.claimable(late, TERM), Claimable::Released);
         assert_eq!(held.claimable(late + TERM / 3, TERM), Claimable::Expired);
@@ -357,7 +357,7 @@ mod tests {
         held.missed();
         assert_eq!(held.claims_between(TERM), None);
         assert!(held.is_overdue(late, TERM));
-        held.beaten(late, TERM);
+        held.record_heartbeat(late, TERM);
         assert_eq!(held.claimable(late + 1, TERM), Claimable::Released);
         // Set back by an hour.
         let back = late - 3_600_000;

@@ -148,21 +148,21 @@ impl Store {
     }
 
     /// Subtracts an upload that could not be stored.
-    pub async fn unbook_upload(
+    pub async fn refund_upload(
         &self,
         person: String,
         bytes: u64,
         now: DateTime<Utc>,
     ) -> Result<()> {
-        let unbook = self.write("unbook upload", move |tx| {
+        let refund = self.write("refund upload", move |tx| {
             let person = person.clone();
-            Box::pin(async move { unbook_upload(tx, &person, bytes, now).await })
+            Box::pin(async move { refund_upload(tx, &person, bytes, now).await })
         });
-        unbook.await
+        refund.await
     }
 }
 
-async fn unbook_upload(
+async fn refund_upload(
     tx: &mut Tx<'_>,
     person: &str,
     bytes: u64,
@@ -172,7 +172,7 @@ async fn unbook_upload(
         tx,
         execute,
         "
-        -- unbook an upload
+        -- refund an upload
         UPDATE spent
         SET upload_bytes = upload_bytes - $3
         WHERE day = $1 AND scope = 'person' AND owner = $2 AND upload_bytes >= $3",

@@ -27,7 +27,7 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// The outcome that the browser is told.
+/// The reply code that is sent to the browser.
 #[derive(Clone, Copy)]
 enum Reply {
     Succeeded = 0,

@@ -23,7 +23,7 @@ pub struct Toolchains(BTreeMap<ProgrammingLanguage, Result<Toolchain, String>>);
 /// The programs of one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolchain {
-    /// What the interpreter or compiler says about its version.
+    /// The version that the interpreter or compiler prints.
     pub version: String,
     /// The interpreter or compiler inside the sandbox.
     program: String,
@@ -104,7 +104,7 @@ async fn find(
 }
 
 impl Toolchain {
-    /// The first line that the program says about its version. A linker is part of Rust's toolchain.
+    /// The first line of the program's version output. A linker is part of Rust's toolchain.
     async fn ask_version(
         &self,
         sandbox: &Sandbox,

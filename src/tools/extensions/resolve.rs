@@ -138,7 +138,7 @@ impl Extensions {
         let last = server.rsplit('/').next().unwrap_or(server);
         let name = [sanitise(last), sanitise(server)].into_iter().find(is_free);
         name.ok_or_else(|| {
-            ToolError::ExecutionFailed(format!("Another server has the name `{server}` here."))
+            ToolError::ExecutionFailed(format!("A server named `{server}` already exists."))
         })
     }
 

@@ -17,7 +17,7 @@ pub(super) async fn output(
         parts.push(block_text(block, place, context).await);
     }
     if let Some(structured) = &result.structured_content
-        && !parts.iter().any(|part| says(part, structured))
+        && !parts.iter().any(|part| repeats(part, structured))
     {
         parts.push(structured.to_string());
     }
@@ -32,7 +32,7 @@ pub(super) async fn output(
 }
 
 /// Servers repeat structured content as text, often without the single field around it.
-fn says(part: &str, structured: &Value) -> bool {
+fn repeats(part: &str, structured: &Value) -> bool {
     let fields = structured.as_object().filter(|fields| fields.len() == 1);
     let bare = fields.and_then(|fields| fields.values().next()).unwrap_or(structured);
     let read: Option<Value> = serde_json::from_str(part).ok();

@@ -121,7 +121,7 @@ impl Server {
         let is_offered = |tool: &&Definition| offered.iter().any(|(name, _)| *name == tool.name);
         for tool in listed.iter().filter(|tool| !is_offered(tool)) {
             let name = &self.config.name;
-            tracing::warn!(mcp.server = name, mcp.tool = %tool.name, "its definition is too long");
+            tracing::warn!(mcp.server = name, mcp.tool = %tool.name, "skipped a tool: its definition is too long");
         }
         let pins = self.see(offered.clone()).await?;
         let pinned: Vec<_> = listed

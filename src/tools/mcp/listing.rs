@@ -55,7 +55,11 @@ async fn pages(config: &McpConfig, session: &McpSession) -> Result<Vec<Definitio
     }
     if tools.len() > MAX_TOOLS {
         let server = &config.name;
-        tracing::warn!(mcp.server = server, MAX_TOOLS, "left out tools of a server: too many");
+        tracing::warn!(
+            mcp.server = server,
+            MAX_TOOLS,
+            "ignored tools of a server beyond the limit"
+        );
         tools.truncate(MAX_TOOLS);
     }
     Ok(tools)

@@ -108,7 +108,7 @@ impl StartedLogin {
     /// are ignored.
     pub async fn returned(&self, listener: &TcpListener) -> io::Result<String> {
         let query = self.address().split_once('?').map_or("", |(_, query)| query);
-        let state = says(query, "state").unwrap_or_default();
+        let state = query_parameter(query, "state").unwrap_or_default();
         let mut browsers = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -128,8 +128,8 @@ impl StartedLogin {
     /// Completes the sign-in with the URL of the callback.
     pub async fn end(&self, config: &McpConfig, back: &str) -> Result<(), ToolError> {
         let query = back.split_once('?').map_or("", |(_, query)| query);
-        if let Some(error) = says(query, "error") {
-            let why = says(query, "error_description").unwrap_or(error);
+        if let Some(error) = query_parameter(query, "error") {
+            let why = query_parameter(query, "error_description").unwrap_or(error);
             let why = channels::text::neutralise(&why);
             return Err(config.broken(&format!("is not signed in to: {why}")));
         }
@@ -144,7 +144,7 @@ impl StartedLogin {
 }
 
 /// The value of a query parameter.
-fn says(query: &str, name: &str) -> Option<String> {
+fn query_parameter(query: &str, name: &str) -> Option<String> {
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
@@ -202,7 +202,7 @@ async fn answered(mut browser: TcpStream, state: &str) -> io::Result<Option<Stri
     let target = head.strip_prefix("GET ").and_then(|rest| rest.split_whitespace().next());
     let ours = |target: &&str| {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        path == CALLBACK && says(query, "state").as_deref() == Some(state)
+        path == CALLBACK && query_parameter(query, "state").as_deref() == Some(state)
     };
     let target = target.filter(ours);
     let (status, said) = match target {

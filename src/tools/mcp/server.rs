@@ -244,7 +244,7 @@ impl Server {
             connection.session = None;
             self.note(|health| {
                 health.connected = false;
-                health.problem = Some("the connection was lost".to_owned());
+                health.problem = Some("lost the connection to an MCP server".to_owned());
             });
             self.link.changed.notify_one();
         }
@@ -303,7 +303,7 @@ impl Server {
         let ping = session.send_request(ClientRequest::PingRequest(<_>::default()));
         match session::bounded(PING_FOR, ping).await {
             Ok(Err(error)) if !is_open(session) => {
-                tracing::info!(mcp.server = self.config.name, %error, "the connection was lost");
+                tracing::info!(mcp.server = self.config.name, %error, "lost the connection to an MCP server");
                 self.lost(session).await;
                 false
             }

@@ -351,7 +351,7 @@ fn unknown(service: &MediaEndpoint, why: &str) -> ToolError {
 }
 
 fn broken(error: &anyhow::Error) -> ToolError {
-    tracing::error!(problem = format!("{error:#}"), "the jobs for media are unavailable");
+    tracing::error!(problem = format!("{error:#}"), "could not access the media jobs");
     ToolError::ExecutionFailed("The job could not be recorded: try again later".into())
 }
 

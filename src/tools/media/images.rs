@@ -317,7 +317,9 @@ impl ImageGenerate {
     /// One request makes one picture.
     async fn by_gemini(&self, order: &Order) -> Result<Vec<Vec<u8>>, ToolError> {
         if order.mask.is_some() {
-            return Err(self.0.failed("takes no mask: say in the prompt which part to change"));
+            return Err(self
+                .0
+                .failed("does not support masks: describe in the prompt which part to change"));
         }
         let total: usize = order.inputs.iter().map(|input| input.bytes.len()).sum();
         if total > GEMINI_INPUT_BYTES {
@@ -378,7 +380,7 @@ impl ImageGenerate {
 
     /// The kind of a picture from its bytes, whatever the service says.
     fn checked(&self, bytes: &[u8]) -> Result<PictureKind, ToolError> {
-        PictureKind::of(bytes).ok_or_else(|| self.0.failed("sent something that is no picture"))
+        PictureKind::of(bytes).ok_or_else(|| self.0.failed("returned data that is not a picture"))
     }
 }
 

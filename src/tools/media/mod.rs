@@ -1,4 +1,4 @@
-//! Media by services of vendors. The operator configures a service for each kind; an agent without
+//! Media generation through vendor services. The operator configures a service for each kind; an agent without
 //! it does not have the tool.
 //!
 //! - [`service`]: a configured service: requests, and what its errors mean; `form`: bodies with

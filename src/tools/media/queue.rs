@@ -1,4 +1,4 @@
-//! Services that work on jobs: a job is submitted, asked for until it has ended, and its files are
+//! Asynchronous services: a job is submitted, polled until it has ended, and its files are
 //! fetched.
 //!
 //! - Replicate: <https://replicate.com/docs/reference/http>

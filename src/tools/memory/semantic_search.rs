@@ -61,7 +61,7 @@ pub async fn search(
         Ok(near) => near,
         Err(problem) => {
             let problem = format!("{problem:#}");
-            tracing::warn!(problem, "searching memories by words only");
+            tracing::warn!(problem, "semantic search failed, falling back to full-text search");
             return Ok((found, None));
         }
     };

@@ -157,7 +157,7 @@ fn changed(folder: &Path, arguments: &Arguments) -> Result<Change, String> {
     }
     let path = file.clone().unwrap_or_else(|| "SKILL.md".into());
     if *action == Action::Create && path != "SKILL.md" {
-        return Err("A skill begins with its SKILL.md.".into());
+        return Err("Create SKILL.md first.".into());
     }
     let content =
         content.as_deref().filter(|text| !text.is_empty()).ok_or("content is missing.")?;

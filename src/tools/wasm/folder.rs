@@ -46,7 +46,7 @@ impl ModulePlaces {
         paths.sort();
         paths.dedup();
         if paths.len() > MAX_MODULES {
-            tracing::warn!(limit = MAX_MODULES, "left out WASM tools: there are too many");
+            tracing::warn!(limit = MAX_MODULES, "ignored WASM tools beyond the limit");
             paths.truncate(MAX_MODULES);
         }
         paths

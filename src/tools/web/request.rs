@@ -304,7 +304,7 @@ fn is_override(name: &str) -> bool {
     name == OVERRIDE_FIELD || OVERRIDES.contains(&name.replace('_', "-").as_str())
 }
 
-/// What the caller got wrong is told apart from what the service did.
+/// Distinguishes errors of the caller from errors of the service.
 fn finished(answer: &WebResponse, text: String) -> Result<Output, ToolError> {
     match answer.status {
         status if status.is_server_error() => Err(ToolError::ExternalService(text)),

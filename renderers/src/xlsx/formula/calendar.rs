@@ -1,4 +1,4 @@
-//! Functions of dates: serial numbers count days since 30 December 1899.
+//! Date functions: serial numbers count days since 30 December 1899.
 
 use chrono::{Datelike as _, Months, NaiveDate};
 

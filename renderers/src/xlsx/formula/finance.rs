@@ -1,4 +1,4 @@
-//! Functions of interest and present values.
+//! Financial functions: interest and present values.
 
 use super::evaluate::{Grid, Stop, Value, finite, into_value};
 use super::expr::Expr;

@@ -1,4 +1,4 @@
-//! Functions of text.
+//! Text functions.
 
 use super::evaluate::{Value, finite};
 use crate::number_text;
