@@ -21,6 +21,12 @@ pub trait Clock: Send + Sync {
     async fn sleep_until(&self, instant: DateTime<Utc>);
 }
 
+/// Waits in real time: before another attempt, where nothing signals that it can succeed.
+pub async fn pause(duration: Duration) {
+    #[expect(clippy::disallowed_methods, reason = "nothing signals the end of the wait")]
+    tokio::time::sleep(duration).await;
+}
+
 /// The clock of this process.
 #[derive(Debug, Default)]
 pub struct SystemClock;

@@ -13,6 +13,7 @@ use std::{
 
 use super::turn::Turn;
 use crate::{
+    clock::pause,
     crash,
     store::{
         conversations::record::{Attempt, Change, Recorded},
@@ -62,7 +63,7 @@ impl Retry {
             "database operation failed, will retry"
         );
         // In real time: nothing signals that the database is available again.
-        let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
+        pause(wait).await;
         match turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await {
             Ok(true) if self.is_exhausted(&problem, Instant::now()) => Err(problem),
             Ok(true) => Ok(RetryVerdict::Again),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::{limits, turn::Turn};
 use crate::{
+    clock::pause,
     journal::{event::Event, session::messages::SentFile},
     store::usage::UsageRecord,
     tools::{
@@ -104,7 +105,7 @@ async fn attempts(
                 ended => return ended,
             };
             // In real time: this waits for a service.
-            let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
+            pause(wait).await;
         }
         transcriber.transcribe(bytes, declared, None).await
     };

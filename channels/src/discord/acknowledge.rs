@@ -14,6 +14,7 @@ use super::{
     Discord,
     api::{Api, Body, Failure, Route},
     interaction::{Act, REASON, read},
+    listen::idle,
 };
 use crate::{Unit, text};
 
@@ -128,9 +129,7 @@ async fn send_with_retries(api: &Api, id: &str, token: &str, answer: &Value) -> 
             // It was already acknowledged before the connection was resumed.
             Ok(_) | Err(Failure::Refused { code: 40060, .. }) => return Ok(()),
             Err(Failure::Refused { status: 400..500, message, .. }) => return Err(message),
-            Err(_) => {
-                timeout(PAUSE, std::future::pending::<()>()).await.ok();
-            }
+            Err(_) => idle(PAUSE).await,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::{sync::mpsc, time::timeout};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -272,5 +272,9 @@ impl Wait {
 }
 
 pub(super) async fn idle(wait: Duration) {
-    timeout(wait, std::future::pending::<()>()).await.ok();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the platform does not signal that it recovered"
+    )]
+    tokio::time::sleep(wait).await;
 }

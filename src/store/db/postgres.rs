@@ -8,9 +8,7 @@ use sqlx::{
     pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
-use std::{
-    future::pending, io::ErrorKind, panic::AssertUnwindSafe, str::FromStr as _, time::Duration,
-};
+use std::{io::ErrorKind, panic::AssertUnwindSafe, str::FromStr as _, time::Duration};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
@@ -21,7 +19,7 @@ use super::{
     oldest_release::{OLDEST, ensure_new_enough},
     unavailable,
 };
-use crate::store::wake::Wakeups;
+use crate::{clock::pause, store::wake::Wakeups};
 
 /// The delays before each retry of a transaction after a deadlock or serialization failure.
 const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
@@ -145,8 +143,7 @@ impl Postgres {
                         "retrying after a serialization failure"
                     );
                     // Gives the other transaction time to complete first.
-                    let _ =
-                        tokio::time::timeout(Duration::from_millis(wait), pending::<()>()).await;
+                    pause(Duration::from_millis(wait)).await;
                 }
                 result => return result,
             }
@@ -285,6 +282,7 @@ fn is_conflict(problem: &anyhow::Error) -> bool {
 mod tests {
     use super::*;
     use crate::store::db::{sql, transient::is_transient};
+    use std::future::pending;
     use tokio::{
         io::copy_bidirectional,
         net::{TcpListener, TcpStream},

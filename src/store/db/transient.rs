@@ -1,10 +1,9 @@
 //! Which database errors are temporary, so that the same transaction may succeed later.
 
 use anyhow::{Error, Result};
-use std::{
-    future::{Future, pending},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+
+use crate::clock::pause;
 
 /// How long an operation is repeated.
 const REPEAT_FOR: Duration = Duration::from_hours(24);
@@ -25,7 +24,7 @@ where
         };
         tracing::warn!(error = format!("{problem:#}"), "database operation failed, will retry");
         // In real time: nothing signals that the database is available again.
-        let _ = tokio::time::timeout(wait, pending::<()>()).await;
+        pause(wait).await;
         wait = (wait * 2).min(LONGEST_WAIT);
     }
 }

@@ -7,10 +7,10 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::{open_browser::OpenBrowser, snapshot::PageElement};
-use crate::tools::ToolError;
+use crate::{clock::pause, tools::ToolError};
 
 /// How often a call looks for the text that it waits for.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -238,7 +238,7 @@ impl OpenBrowser {
                     ))),
                 };
             }
-            let _ = timeout(left.min(LOOK_EVERY), std::future::pending::<()>()).await;
+            pause(left.min(LOOK_EVERY)).await;
         }
     }
 

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{BrowserSettings, open_browser::OpenBrowser};
-use crate::{journal::ids::ConversationId, tools::ToolError};
+use crate::{clock::pause, journal::ids::ConversationId, tools::ToolError};
 
 /// How long a call waits for room.
 const ROOM_FOR: Duration = Duration::from_secs(20);
@@ -151,7 +151,7 @@ impl Browsers {
 async fn close_idle(browsers: Weak<Browsers>, idle_for: Duration) {
     let interval = (idle_for / 8).max(MIN_INTERVAL);
     loop {
-        let _ = timeout(interval, std::future::pending::<()>()).await;
+        pause(interval).await;
         while let Some(browser) = browsers.upgrade().and_then(|all| all.take_unlocked(idle_for)) {
             browser.close().await;
             if let Some(browsers) = browsers.upgrade() {

@@ -25,7 +25,7 @@ use super::{
     session::{self, Fault, Link, McpSession},
 };
 use crate::{
-    clock::Clock,
+    clock::{self, Clock},
     store::Store,
     tools::{Context, Tool, ToolError},
 };
@@ -161,7 +161,7 @@ impl Server {
         for pause in self.pauses {
             match self.shared().await {
                 Err(refused) if !refused.is_permanent => {
-                    let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;
+                    clock::pause(pause).await;
                 }
                 done => return done.map_err(|refused| refused.error),
             }

@@ -22,6 +22,7 @@ use crate::{
         catalog::{ApprovalMode, EffectClass, Rate, Tier, ToolSpec},
         policy::FileDigests,
     },
+    clock::pause,
     store::{
         Store,
         media_jobs::{self, MediaJob},
@@ -310,7 +311,7 @@ impl GenerateMedia {
                 Some(&state),
             ));
             // In real time: this waits for a service.
-            let _ = tokio::time::timeout(*poll_every, std::future::pending::<()>()).await;
+            pause(*poll_every).await;
         }
     }
 
