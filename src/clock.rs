@@ -7,10 +7,8 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 #[async_trait]
@@ -94,7 +92,7 @@ fn elapsed(since: Instant, at: Instant) -> TimeDelta {
 static PROGRESS: Mutex<Progress> = Mutex::new(Progress { last: None, shared: None });
 
 fn progress() -> MutexGuard<'static, Progress> {
-    PROGRESS.lock().unwrap_or_else(PoisonError::into_inner)
+    PROGRESS.lock()
 }
 
 #[async_trait]

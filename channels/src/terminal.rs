@@ -4,11 +4,11 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::DateTime;
+use parking_lot::Mutex;
 use std::{
     collections::HashSet,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -122,7 +122,7 @@ impl Terminal {
     }
 
     fn print(&self, key: &str, text: &str) -> Result<(), SendError> {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.output.lock();
         if output.shown.contains(key) {
             return Ok(());
         }
@@ -248,7 +248,7 @@ mod tests {
 
     impl Write for Paper {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("not poisoned").write(bytes)
+            self.0.lock().write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -308,7 +308,7 @@ mod tests {
         for _ in 0..2 {
             terminal.send(&delivery("k", text.clone())).await.expect("it prints");
         }
-        let shown = String::from_utf8(paper.0.lock().expect("ours").clone()).expect("text");
+        let shown = String::from_utf8(paper.0.lock().clone()).expect("text");
         assert_eq!(shown, "red [31m\n\n");
     }
 
@@ -328,7 +328,7 @@ mod tests {
             };
             terminal.send(&delivery(key, what)).await.expect("it saves");
         }
-        let shown = String::from_utf8(paper.0.lock().expect("ours").clone()).expect("text");
+        let shown = String::from_utf8(paper.0.lock().clone()).expect("text");
         assert!(shown.contains("2-a.txt]") && shown.contains("/file]"), "{shown}");
         let mine = std::fs::read_to_string(folder.path().join("a.txt")).expect("there");
         assert_eq!(mine, "mine", "nothing is written over");

@@ -10,7 +10,7 @@ use sandbox::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, PoisonError},
+    sync::Arc,
 };
 use tokio::{sync::Mutex, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,7 @@ struct Connector {
     sandbox: Arc<Sandbox>,
     connected: SharedServers,
     /// The reasons that were logged, by server.
-    reported: Arc<std::sync::Mutex<BTreeMap<String, String>>>,
+    reported: Arc<parking_lot::Mutex<BTreeMap<String, String>>>,
 }
 
 impl App {
@@ -149,7 +149,7 @@ impl Connector {
 
     /// Logs why servers could not be started, once for each reason.
     fn report(&self, failed: Vec<(String, String)>) {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported.lock();
         for (name, problem) in &failed {
             if reported.get(name) != Some(problem) {
                 tracing::warn!(mcp.server = name, problem, "could not start an installed server");

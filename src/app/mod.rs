@@ -24,11 +24,12 @@ pub mod tools;
 pub mod wasm;
 
 use anyhow::{Context as _, Result};
+use parking_lot::{Mutex, RwLock};
 use sandbox::Sandbox;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::Arc,
     time::Duration,
 };
 use tokio::net::TcpListener;
@@ -325,7 +326,7 @@ impl App {
 /// Updates the agents after tools were added or removed.
 fn refresh_agents(worker: &Worker, config: &Config) -> Result<()> {
     let agents = agents(config, &worker.toolbox)?;
-    *worker.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
+    *worker.agents.write() = agents;
     Ok(())
 }
 

@@ -6,10 +6,7 @@ use sandbox::{
     egress::Egress,
     service::{ServerNetwork, ServerSandbox},
 };
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     App, RESCAN_EVERY,
@@ -63,14 +60,14 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
             take(&app.worker, &name, found);
             refresh_prompts(&app.worker, config);
         }
-        app.watches.lock().unwrap_or_else(PoisonError::into_inner).push((name, watch));
+        app.watches.lock().push((name, watch));
     }
     refresh_agents(&app.worker, config)
 }
 
 /// Supervises all servers.
 pub(super) fn watch_mcp(app: &App) {
-    let watches = std::mem::take(&mut *app.watches.lock().unwrap_or_else(PoisonError::into_inner));
+    let watches = std::mem::take(&mut *app.watches.lock());
     for (name, watch) in watches {
         let (worker, config) = (app.worker.clone(), app.config.clone());
         let tell = move |found| {

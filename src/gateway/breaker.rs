@@ -14,10 +14,8 @@
 
 use channels::{Receipt, SendError};
 use chrono::{DateTime, TimeDelta, Utc};
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
 
 use crate::journal::ids::OutboxId;
 
@@ -170,7 +168,7 @@ impl Breakers {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Breaker>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -6,9 +6,9 @@ use channels::{
     limits::{RateLimit, RateLimits as Limits},
 };
 use chrono::{DateTime, TimeDelta, Utc};
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -133,7 +133,7 @@ impl RateLimiter {
     }
 
     fn windows(&self) -> MutexGuard<'_, Windows> {
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
+        self.windows.lock()
     }
 }
 

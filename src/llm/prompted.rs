@@ -1,10 +1,8 @@
 //! Tool calls as text, `<tool_call>{…}</tool_call>`, for models without native tool calls.
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::{
-    fmt::Write as _,
-    sync::{Arc, Mutex},
-};
+use std::{fmt::Write as _, sync::Arc};
 
 use super::{
     Model, ModelError, OnText, Reply,
@@ -30,7 +28,7 @@ pub async fn reply(
     // call.
     let state = Mutex::new((Scan::default(), None));
     let show = |piece: &str| {
-        let mut state = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut state = state.lock();
         if piece.is_empty() {
             *state = (Scan::default(), None);
             return on_text("");
@@ -330,11 +328,11 @@ mod tests {
         let model = scripted::ScriptedModel::new("m");
         model.will(scripted::say("Look: <tool_call>{\"name\":\"a\"}</tool_call> <b>so</b>."));
         let shown = Mutex::new(String::new());
-        let hear = |piece: &str| shown.lock().expect("not poisoned").push_str(piece);
+        let hear = |piece: &str| shown.lock().push_str(piece);
         let answer = reply(&model, &prompt(vec![]), &hear).await.expect("an answer");
         assert_eq!(answer.text, "Look:  <b>so</b>.");
         assert_eq!(answer.calls.len(), 1);
-        assert_eq!(*shown.lock().expect("not poisoned"), "Look:  <b>so</b>.");
+        assert_eq!(*shown.lock(), "Look:  <b>so</b>.");
         assert!(model.prompts()[0].tools.is_empty());
     }
 
@@ -354,11 +352,11 @@ mod tests {
                 let model = scripted::ScriptedModel::new("m");
                 model.will(scripted::say(whole));
                 let shown = Mutex::new(String::new());
-                let hear = |piece: &str| shown.lock().expect("not poisoned").push_str(piece);
+                let hear = |piece: &str| shown.lock().push_str(piece);
                 let answer = reply(&model, &prompt(vec![]), &hear).await.expect("an answer");
                 assert_eq!((answer.text.as_str(), answer.calls.len()), ("", 1));
                 assert_eq!(answer.calls[0].arguments, json!({ "path": "a" }));
-                assert_eq!(*shown.lock().expect("not poisoned"), "");
+                assert_eq!(*shown.lock(), "");
             }
         }
         for other in ["{\"action\":\"jump\",\"action_input\":{}}", "{\"a\":1}", "[1]", "`x`", "{"] {

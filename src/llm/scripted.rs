@@ -1,11 +1,9 @@
 //! A model for tests that follows a script and records its prompts.
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 use tokio::sync::Semaphore;
 
 use super::{Model, ModelError, OnText, Reply};
@@ -172,7 +170,7 @@ impl ScriptedModel {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn next(&self) -> Option<Act> {

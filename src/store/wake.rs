@@ -1,9 +1,10 @@
 //! In-process notifications after a commit, for tasks that wait for work. They are only hints:
 //! waiting tasks also poll, because other processes cannot notify them.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{sync::Notify, time::Instant};
@@ -146,15 +147,15 @@ impl Notifier {
     }
 
     fn due(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.due.lock().unwrap_or_else(PoisonError::into_inner)
+        self.due.lock()
     }
 
     fn debounced(&self) -> MutexGuard<'_, BTreeSet<Instant>> {
-        self.debounced.lock().unwrap_or_else(PoisonError::into_inner)
+        self.debounced.lock()
     }
 
     fn turns(&self) -> MutexGuard<'_, HashMap<ConversationId, Vec<Arc<Notify>>>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock()
     }
 }
 

@@ -8,10 +8,11 @@ mod traces;
 mod traces;
 
 use anyhow::Result;
+use parking_lot::RwLock;
 use std::{
     collections::BTreeSet,
     io::{self, IsTerminal as _, Write},
-    sync::{Arc, LazyLock, PoisonError, RwLock},
+    sync::{Arc, LazyLock},
 };
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter, prelude::*};
 use url::Url;
@@ -31,7 +32,7 @@ struct Hidden {
 
 /// Adds secrets to redact.
 pub fn hide(secrets: &BTreeSet<String>) {
-    let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut hidden = HIDDEN.write();
     hidden.secrets.extend(secrets.iter().cloned());
     hidden.redactor = Arc::new(Redactor::new(hidden.secrets.iter().map(String::as_str)));
 }
@@ -84,7 +85,7 @@ impl<'a> MakeWriter<'a> for Redacted {
 /// A log line is written in one piece, so that no secret can span two writes.
 impl Write for Redacted {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
+        let hidden = HIDDEN.read();
         let redactor = hidden.redactor.clone();
         drop(hidden);
         let line_text = String::from_utf8_lossy(line);

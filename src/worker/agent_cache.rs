@@ -2,10 +2,8 @@
 //! next turn on all nodes.
 
 use anyhow::{Context as _, Result};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use parking_lot::RwLock;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::Worker;
 use crate::{
@@ -60,7 +58,7 @@ impl Worker {
     }
 
     fn cached(&self, id: &str) -> Option<CachedAgent> {
-        let kept = self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.agent_cache.kept.read();
         kept.get(id).cloned()
     }
 
@@ -78,11 +76,7 @@ impl Worker {
         let arranged =
             if settings.is_empty() { from.clone() } else { Arc::new(arrange(&from, &settings)) };
         let kept = CachedAgent { version, from, arranged: arranged.clone() };
-        self.agent_cache
-            .kept
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id.to_owned(), kept);
+        self.agent_cache.kept.write().insert(id.to_owned(), kept);
         Ok(arranged)
     }
 
@@ -91,7 +85,7 @@ impl Worker {
     /// turn unchanged.
     pub(super) fn is_current(&self, agent: &Arc<Agent>) -> bool {
         let Some(from) = self.configured(&agent.id) else { return true };
-        let kept = self.agent_cache.kept.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.agent_cache.kept.read();
         kept.get(&agent.id).is_some_and(|kept| {
             Arc::ptr_eq(&kept.from, &from) && Arc::ptr_eq(&kept.arranged, agent)
         })
@@ -99,7 +93,7 @@ impl Worker {
 
     /// The agent with this id, without the operators' settings.
     pub(super) fn configured(&self, id: &str) -> Option<Arc<Agent>> {
-        self.agents.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+        self.agents.read().get(id).cloned()
     }
 }
 

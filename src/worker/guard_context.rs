@@ -2,10 +2,8 @@
 //! current files.
 
 use anyhow::Result;
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, PoisonError, RwLock},
-};
+use parking_lot::RwLock;
+use std::{collections::BTreeSet, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use super::turn::Turn;
@@ -43,14 +41,14 @@ impl RuleBook {
     /// The rules of this version or a later one. They are read from the database only if they have
     /// changed.
     pub async fn at(&self, store: &Store, version: i64) -> Result<Arc<Vec<Rule>>> {
-        let (known, rules) = self.open.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let (known, rules) = self.open.read().clone();
         if known == version {
             return Ok(rules);
         }
         let (version, document) =
             store.read(|tx| Box::pin(async move { stored::all(tx).await })).await?;
         let rules = Arc::new(rules::compile(&document.rules, Origin::Database)?);
-        *self.open.write().unwrap_or_else(PoisonError::into_inner) = (version, rules.clone());
+        *self.open.write() = (version, rules.clone());
         Ok(rules)
     }
 }

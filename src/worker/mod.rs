@@ -48,11 +48,12 @@ mod voice;
 use anyhow::{Context as _, Result};
 use chrono::TimeDelta;
 use futures::FutureExt as _;
+use parking_lot::RwLock;
 use std::{
     collections::{BTreeMap, BTreeSet},
     panic::AssertUnwindSafe,
     path::PathBuf,
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
@@ -181,7 +182,7 @@ impl Worker {
 
     /// The ids of all agents.
     pub fn agent_ids(&self) -> Vec<String> {
-        self.agents.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.agents.read().keys().cloned().collect()
     }
 
     /// Warnings about weak policies of the agents, for operators.
@@ -195,7 +196,7 @@ impl Worker {
 
     /// Whether there is an agent with this id.
     pub fn has_agent(&self, id: &str) -> bool {
-        self.agents.read().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+        self.agents.read().contains_key(id)
     }
 
     /// The agent that answers on a channel.

@@ -4,11 +4,9 @@
 
 use anyhow::Result;
 use hashlink::LinkedHashMap;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::{
@@ -133,7 +131,7 @@ impl SessionCache {
     }
 
     fn kept(&self) -> MutexGuard<'_, CachedSessions> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 }
 

@@ -3,10 +3,8 @@
 use anyhow::Result;
 use channels::PlaceKind;
 use chrono::{DateTime, Utc};
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use parking_lot::Mutex;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tracing::{Instrument as _, Span, field};
 
@@ -152,7 +150,7 @@ impl<'t, 'w> Drafting<'t, 'w> {
         if self.silent {
             return;
         }
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.text.lock();
         if piece.is_empty() {
             text.clear();
         }

@@ -3,8 +3,9 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use hashlink::LinkedHashMap;
+use parking_lot::{Mutex, MutexGuard};
 use renderers::read::limits;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::turn::Turn;
 use crate::{
@@ -91,7 +92,7 @@ impl Pictures {
     }
 
     fn kept(&self) -> MutexGuard<'_, LinkedHashMap<String, Arc<str>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,10 +1,7 @@
 //! The initial response to an interaction, which the platform requires within three seconds.
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -47,7 +44,7 @@ impl PendingAcknowledgements {
     }
 
     fn ids(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -5,14 +5,8 @@
 //! limiter it waits inside the call, where the outbox cannot see it, and it does not support a base
 //! URL.
 
-use std::{
-    borrow::Cow,
-    fmt::Write,
-    future, iter,
-    net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{borrow::Cow, fmt::Write, future, iter, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::{
@@ -247,7 +241,7 @@ impl Api {
     }
 
     fn pauses(&self) -> MutexGuard<'_, Pauses> {
-        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pauses.lock()
     }
 
     fn failure(&self, unsent: bool, error: &dyn std::error::Error) -> Failure {

@@ -32,11 +32,8 @@ mod receive;
 mod rooms;
 mod send;
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeSet, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -94,7 +91,7 @@ impl Discord {
     /// Sets the private chats to read when listening begins. The platform does not list a bot's
     /// private chats, so missed messages are found only in these.
     pub fn remember(&self, private_chats: impl IntoIterator<Item = u64>) {
-        self.private.lock().unwrap_or_else(PoisonError::into_inner).extend(private_chats);
+        self.private.lock().extend(private_chats);
     }
 
     /// Not cached, because it is rarely needed.
@@ -113,11 +110,11 @@ impl Discord {
     }
 
     fn guilds(&self) -> MutexGuard<'_, Guilds> {
-        self.guilds.lock().unwrap_or_else(PoisonError::into_inner)
+        self.guilds.lock()
     }
 
     fn remembered(&self) -> BTreeSet<u64> {
-        self.private.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.private.lock().clone()
     }
 }
 

@@ -1,11 +1,8 @@
 //! The roles of people in a group, which are looked up for presses and commands. If the platform
 //! does not answer within two seconds, the person has no roles.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::HashMap, time::Duration};
 
 use futures::future::join_all;
 use teloxide::{
@@ -67,7 +64,7 @@ impl Roles {
             _ => None,
         };
         let roles: Vec<String> = role.map(str::to_owned).into_iter().collect();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() >= AT_MOST {
             known.clear();
         }
@@ -76,7 +73,7 @@ impl Roles {
     }
 
     fn known(&self, chat: i64, person: u64) -> Option<Vec<String>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         let (asked_at, roles) = known.get(&(chat, person))?;
         (asked_at.elapsed() < KNOWN_FOR).then(|| roles.clone())
     }

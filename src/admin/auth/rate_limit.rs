@@ -5,10 +5,11 @@ use anyhow::{Context as _, Result};
 use axum::http::HeaderMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 /// The maximum number of addresses; beyond it, the oldest minute is dropped.
@@ -29,7 +30,7 @@ impl AddressLimit {
 
     pub fn is_over(&self, address: IpAddr, now: DateTime<Utc>) -> bool {
         let address = whole(address);
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.counts.lock();
         counts.get(&address).is_some_and(|(since, count)| {
             now - *since < TimeDelta::minutes(1) && *count >= self.limit
         })
@@ -37,7 +38,7 @@ impl AddressLimit {
 
     pub fn count(&self, address: IpAddr, now: DateTime<Utc>) {
         let address = whole(address);
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         if counts.len() >= ADDRESSES {
             counts.retain(|_, (since, _)| now - *since < TimeDelta::minutes(1));
         }
@@ -98,7 +99,7 @@ impl OpenConnections {
     /// Registers a connection until dropped; `None` if there are too many.
     pub fn enter(&self, client: impl Into<Client>) -> Option<Opened> {
         let client = client.into();
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         let count = counts.entry(client.clone()).or_default();
         if *count >= self.limit {
             return None;
@@ -117,7 +118,7 @@ pub struct Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         if let Some(count) = counts.get_mut(&self.client) {
             *count -= 1;
         }

@@ -4,12 +4,13 @@
 
 use anyhow::{Result, anyhow};
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
 use std::{
     collections::VecDeque,
     io,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread::{self, Thread},
 };
 use tokio::sync::oneshot;
@@ -142,7 +143,7 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -6,9 +6,10 @@
 //! another process may be able to read the row.
 
 use anyhow::Result;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,
-    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::LazyLock,
     time::{Duration, Instant},
 };
 
@@ -130,7 +131,7 @@ pub(in crate::store) fn waiting(table: JsonTable) -> String {
 }
 
 fn waits() -> MutexGuard<'static, Waits> {
-    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+    WAITS.lock()
 }
 
 #[cfg(test)]

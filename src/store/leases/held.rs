@@ -6,12 +6,8 @@
 //! every five seconds is cheap even with 10,000 turns under way, and claims are far more frequent.
 
 use anyhow::{Result, bail, ensure};
-use std::{
-    collections::BTreeMap,
-    ops::RangeInclusive,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use crate::{
     crash,
@@ -105,7 +101,7 @@ impl Held {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

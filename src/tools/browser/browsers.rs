@@ -5,9 +5,10 @@
 //! room waits for the end of another call, for a limited time. Nothing that waits for room holds
 //! what others wait for, so calls cannot block each other for good.
 
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::{
@@ -95,7 +96,7 @@ impl Browsers {
 
     async fn lock(&self, conversation: &ConversationId) -> LockedBrowser<'_> {
         let slot = {
-            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = self.slots.lock();
             slots.retain(|_, slot| !slot.is_unused());
             slots.entry(conversation.clone()).or_insert_with(|| Arc::new(Slot::new())).clone()
         };
@@ -130,7 +131,7 @@ impl Browsers {
 
     /// Takes the least recently used browser that no call uses and that was not used for that time.
     fn take_unlocked(&self, idle_for: Duration) -> Option<OpenBrowser> {
-        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = self.slots.lock();
         let mut idle: Vec<_> = slots.values().map(|slot| (slot.used_at(), slot)).collect();
         idle.retain(|(used_at, _)| used_at.elapsed() >= idle_for);
         idle.sort_by_key(|(used_at, _)| *used_at);
@@ -139,7 +140,7 @@ impl Browsers {
 
     /// Starts to close idle browsers, unless that was started.
     fn watch_idle(self: &Arc<Self>) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         if idle.is_empty() {
             let (idle_for, browsers) = (self.settings.idle_for, Arc::downgrade(self));
             idle.spawn(close_idle(browsers, idle_for));
@@ -170,7 +171,7 @@ impl Slot {
     }
 
     fn used_at(&self) -> Instant {
-        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.used_at.lock()
     }
 
     /// Whether it has no browser, and no call has locked it or waits for it.
@@ -193,7 +194,7 @@ impl LockedBrowser<'_> {
 
 impl Drop for LockedBrowser<'_> {
     fn drop(&mut self) {
-        *self.slot.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.slot.used_at.lock() = Instant::now();
         self.browser = None;
         self.browsers.call_ended.notify_one();
     }

@@ -1,11 +1,12 @@
 //! The connection to Chromium: requests and events of the DevTools protocol over two pipes. Each
 //! message is JSON, followed by a NUL byte.
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -169,7 +170,7 @@ impl Drop for Waiting<'_> {
 }
 
 fn lock(answers: &Mutex<Answers>) -> std::sync::MutexGuard<'_, Answers> {
-    answers.lock().unwrap_or_else(PoisonError::into_inner)
+    answers.lock()
 }
 
 /// The error of a call whose answer is larger than a message may be.

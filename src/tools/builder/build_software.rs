@@ -2,12 +2,9 @@
 //! review. Nothing is installed.
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
@@ -198,17 +195,17 @@ struct KeptBuild(Arc<Mutex<(OpenRecord, BuildRecord)>>);
 
 impl KeptBuild {
     fn record(&self) -> BuildRecord {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+        self.0.lock().1.clone()
     }
 
     fn folder(&self) -> std::path::PathBuf {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         Path::to_owned(kept.0.folder())
     }
 
     /// A failure is logged: the result is returned in any case.
     fn update(&self, result: &BuildResult, ended: bool) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let (open, record) = &mut *kept;
         record.result = Some(result.clone());
         record.ended = ended;

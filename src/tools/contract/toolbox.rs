@@ -1,13 +1,14 @@
 //! All tools by name, and running one call within its limits.
 
 use futures::FutureExt as _;
+use parking_lot::RwLock;
 use sandbox::Sandbox;
 use secrecy::SecretString;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
     panic::AssertUnwindSafe,
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -116,7 +117,7 @@ impl Toolbox {
         if let Some(why) = &entry.spec.unavailable {
             tracing::warn!(tool.name = name, why, "a tool is unavailable");
         }
-        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.tools.write();
         if is_reserved(&name) || tools.contains_key(&name) {
             return Err(RegistrationError::Taken(name));
         }
@@ -149,7 +150,7 @@ impl Toolbox {
         offered: Vec<Arc<dyn Tool>>,
     ) -> (Vec<RegistrationError>, bool) {
         let checked: Vec<_> = offered.into_iter().map(|tool| self.checked(tool)).collect();
-        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.tools.write();
         let specs = |tools: &BTreeMap<String, RegisteredTool>| -> Vec<_> {
             tools.values().map(|entry| entry.spec.clone()).filter(|spec| of_it(spec)).collect()
         };
@@ -181,7 +182,7 @@ impl Toolbox {
 
     /// The specs of all tools by name, so that the order is the same after every start.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let tools = self.tools.read();
         tools.values().map(|entry| (*entry.spec).clone()).collect()
     }
 
@@ -327,7 +328,7 @@ impl Toolbox {
     }
 
     fn entry(&self, name: &str) -> Result<RegisteredTool, ToolError> {
-        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let tools = self.tools.read();
         let entry = tools.get(name).cloned().ok_or_else(|| {
             let near = naming::near(name, tools.keys().map(String::as_str));
             ToolError::InvalidParameters(texts::no_such_tool(&cut(name, QUOTED_CHARS), &near))

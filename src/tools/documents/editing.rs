@@ -3,16 +3,14 @@
 
 use async_trait::async_trait;
 use channels::text::escape;
+use parking_lot::Mutex;
 use renderers::{
     edit::{Edited, diff},
     read::limits,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -160,7 +158,7 @@ impl Tool for EditTool {
         let made = self.made(plan, context).await?;
         let writing = self.writing.clone();
         workspace::beneath(context, move |workspace, stop| {
-            let _writing = writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _writing = writing.lock();
             write(workspace, &made, stop)?;
             Ok(receipt(&made))
         })

@@ -4,11 +4,8 @@
 //! reply do not see each other there, so each file's edits are also tracked and serialised here.
 //! After a restart this state is empty, and the agent must read the file again.
 
-use std::{
-    collections::HashMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use crate::tools::{Context, ToolError};
 
@@ -30,7 +27,7 @@ pub struct Versions(Vec<String>);
 impl Edits {
     /// The known versions of a file. Locked while it is edited.
     pub fn of(&self, context: &Context, path: &str) -> Arc<Mutex<Versions>> {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.lock();
         if files.len() >= MANY {
             files.retain(|_, versions| Arc::strong_count(versions) > 1);
         }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{
     MAX_WRITE_BYTES, RATE, diff, digest,
@@ -80,7 +80,7 @@ impl Tool for ApplyPatch {
         let versions = self.edits.of(context, &arguments.path);
         let known = context.seen.get(&arguments.path).cloned();
         let preview = workspace::beneath(context, move |workspace, _| {
-            let versions = versions.lock().unwrap_or_else(PoisonError::into_inner);
+            let versions = versions.lock();
             let patched = admitted(workspace, &arguments, known.as_ref(), &versions)?;
             let preview = diff::changed(&arguments.path, &patched.before, &patched.after);
             Ok(preview.covering(&["old_string", "new_string"]))
@@ -94,7 +94,7 @@ impl Tool for ApplyPatch {
         let versions = self.edits.of(context, &arguments.path);
         let known = context.seen.get(&arguments.path).cloned();
         workspace::beneath(context, move |workspace, cancelled| {
-            let mut versions = versions.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut versions = versions.lock();
             let path = &arguments.path;
             let patched = admitted(workspace, &arguments, known.as_ref(), &versions)?;
             let after = digest(patched.after.as_bytes());

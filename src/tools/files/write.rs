@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::{MAX_WRITE_BYTES, RATE, diff, digest, edits::Edits, seen};
 use crate::{
@@ -73,7 +73,7 @@ impl Tool for WriteFile {
         let path = checked(&arguments)?;
         let versions = self.edits.of(context, &path);
         workspace::beneath(context, move |workspace, cancelled| {
-            let mut versions = versions.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut versions = versions.lock();
             let content = arguments.content.as_bytes();
             workspace.replace(&path, content, cancelled)?;
             *versions = super::edits::Versions::default();

@@ -1,5 +1,6 @@
 //! Handles notifications and elicitation requests from an MCP server.
 
+use parking_lot::Mutex;
 use rmcp::{
     ClientHandler,
     model::{
@@ -11,7 +12,7 @@ use rmcp::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 use tokio::sync::{Notify, watch};
 
@@ -86,12 +87,12 @@ impl InFlightCall {
             ElicitationSource { server: &self.server, call: &self.call, people: &self.people };
         let (result, unanswered) = elicit::put(&asker, request).await;
         self.alive.notify_one();
-        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).extend(unanswered);
+        self.unanswered.lock().extend(unanswered);
         result
     }
 
     pub fn unanswered(&self) -> Vec<String> {
-        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.unanswered.lock().clone()
     }
 }
 
@@ -102,14 +103,14 @@ impl ClientEvents {
     }
 
     pub fn begins(&self, call: &Arc<InFlightCall>) {
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = self.begun.lock();
         begun.retain(|call| call.strong_count() > 0);
         begun.push(Arc::downgrade(call));
     }
 
     /// Records that a call has ended without an answer, because it was cancelled or took too long.
     pub fn abandon(&self, call: &InFlightCall) {
-        let mut abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut abandoned = self.abandoned.lock();
         *abandoned = match std::mem::take(&mut *abandoned) {
             AbandonedCalls::None => AbandonedCalls::Of(call.requester.clone()),
             AbandonedCalls::Of(other) if other == call.requester => AbandonedCalls::Of(other),
@@ -120,10 +121,10 @@ impl ClientEvents {
     /// The running call, if there is exactly one, and no call of somebody else that the server may
     /// still be working on.
     fn only_call(&self) -> Option<Arc<InFlightCall>> {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = self.begun.lock();
         let mut calls = begun.iter().filter_map(Weak::upgrade);
         let only = calls.next().filter(|_| calls.next().is_none())?;
-        let abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        let abandoned = self.abandoned.lock();
         let is_certain = match &*abandoned {
             AbandonedCalls::None => true,
             AbandonedCalls::Of(requester) => *requester == only.requester,
@@ -146,7 +147,7 @@ impl ClientEvents {
     }
 
     fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, Arc<InFlightCall>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }
 

@@ -2,10 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rmcp::model::Tool as Definition;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     ConnectionMode, listing, prompts,
@@ -82,7 +79,7 @@ impl Server {
             seen.definitions.sort_by(|a, b| a.name.cmp(&b.name));
             seen.definitions.dedup_by(|a, b| a.name == b.name);
             let prompts = prompts::list(&self.config, &session).await;
-            *self.prompts.write().unwrap_or_else(PoisonError::into_inner) = prompts;
+            *self.prompts.write() = prompts;
             let capabilities = session.peer_info().map(|info| info.capabilities.clone());
             seen.has_resources =
                 capabilities.is_some_and(|capabilities| capabilities.resources.is_some());

@@ -4,6 +4,7 @@
 //! a prompt is untrusted content.
 
 use channels::text::neutralise;
+use parking_lot::RwLock;
 use rmcp::{
     model::{ContentBlock, GetPromptRequestParams, Prompt, ResourceContents, Role as Author},
     service::ServiceError,
@@ -11,7 +12,7 @@ use rmcp::{
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 
 use super::{
@@ -53,12 +54,12 @@ pub struct PromptCommands(RwLock<BTreeMap<String, Arc<Vec<PromptCommand>>>>);
 impl PromptCommands {
     /// The prompts that people can use with an agent.
     pub fn of(&self, agent: &str) -> Arc<Vec<PromptCommand>> {
-        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.read();
         all.get(agent).cloned().unwrap_or_default()
     }
 
     pub fn set(&self, agent: &str, commands: Vec<PromptCommand>) {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.write();
         all.insert(agent.to_owned(), Arc::new(commands));
     }
 }

@@ -1,5 +1,6 @@
 //! One MCP server: its connection, tools and health.
 
+use parking_lot::RwLock;
 use rmcp::{
     model::{ClientRequest, SubscriptionFilter},
     service::{ServiceError, Subscription},
@@ -7,7 +8,7 @@ use rmcp::{
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -59,11 +60,11 @@ pub struct Servers(RwLock<BTreeMap<String, Arc<Server>>>);
 impl Servers {
     pub fn add(&self, server: Arc<Server>) {
         let name = server.config.name.clone();
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(name, server);
+        self.0.write().insert(name, server);
     }
 
     pub fn remove(&self, name: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.0.write().remove(name);
     }
 
     pub fn health(&self, name: &str) -> Option<Health> {
@@ -71,12 +72,12 @@ impl Servers {
     }
 
     pub fn find(&self, name: &str) -> Option<Arc<Server>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.0.read().get(name).cloned()
     }
 
     /// The prompts of all servers.
     pub fn prompts(&self) -> Vec<PromptCommand> {
-        let servers = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let servers = self.0.read();
         servers.values().flat_map(|server| server.prompts()).collect()
     }
 }
@@ -134,13 +135,13 @@ impl Server {
     }
 
     pub fn health(&self) -> Health {
-        let health = self.health.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let health = self.health.read().clone();
         Health { stderr: self.link.stderr.lines(&self.config), ..health }
     }
 
     /// The prompts, as they were last listed.
     pub fn prompts(&self) -> Vec<PromptCommand> {
-        self.prompts.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.prompts.read().clone()
     }
 
     /// The current tools; connects if necessary.
@@ -290,7 +291,7 @@ impl Server {
     }
 
     pub(super) fn note(&self, change: impl FnOnce(&mut Health)) {
-        change(&mut self.health.write().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.health.write());
     }
 
     /// Checks whether the server still answers. Returns `false` if it does not; the new protocol has

@@ -3,6 +3,7 @@
 
 use channels::text::neutralise;
 use futures::FutureExt as _;
+use parking_lot::Mutex;
 use rmcp::{
     RoleClient,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
@@ -15,7 +16,7 @@ use std::{
     convert::Infallible,
     future::{Future, pending},
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{io::AsyncReadExt as _, process::ChildStderr, time::timeout};
@@ -44,7 +45,7 @@ struct KeptOutput {
 
 impl LastLines {
     fn append(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.bytes.extend(bytes);
         let excess = kept.bytes.len().saturating_sub(KEPT_BYTES);
         kept.bytes.drain(..excess);
@@ -53,7 +54,7 @@ impl LastLines {
 
     /// A new process begins with no lines.
     pub fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = KeptOutput::default();
+        *self.0.lock() = KeptOutput::default();
     }
 
     /// The lines without the secrets of the server's configuration, and without anything else that
@@ -61,7 +62,7 @@ impl LastLines {
     /// recognised.
     pub fn lines(&self, config: &McpConfig) -> Vec<String> {
         let text = {
-            let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = self.0.lock();
             let bytes: Vec<u8> = kept.bytes.iter().copied().collect();
             let text = String::from_utf8_lossy(&bytes);
             let whole = if kept.cut { text.find('\n').map_or(text.len(), |at| at + 1) } else { 0 };

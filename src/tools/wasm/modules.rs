@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
+use parking_lot::RwLock;
 use serde::Serialize;
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 use utoipa::ToSchema;
 
@@ -80,11 +81,11 @@ pub struct ModuleStatuses(RwLock<Vec<ModuleStatus>>);
 
 impl ModuleStatuses {
     pub fn all(&self) -> Vec<ModuleStatus> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 
     pub fn set(&self, statuses: Vec<ModuleStatus>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = statuses;
+        *self.0.write() = statuses;
     }
 }
 

@@ -6,13 +6,13 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
+use parking_lot::Mutex;
 use reqwest::{
     Method, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
-use std::sync::{Mutex, PoisonError};
 use url::{Origin, Url, form_urlencoded::Serializer};
 
 use super::client::{WebClient, WebRequest};
@@ -116,7 +116,7 @@ impl Credential {
         let SecretSource::Client(client) = &self.secret else { return false };
         let refused = status == StatusCode::UNAUTHORIZED;
         if refused {
-            *client.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *client.kept.lock() = None;
         }
         refused
     }
@@ -203,12 +203,12 @@ impl OAuthClient {
     /// Returns the cached token or requests a new one. The lock is not held during the request, so
     /// two concurrent calls may each request a token.
     async fn token(&self, now: DateTime<Utc>) -> Result<SecretString, ToolError> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kept = self.kept.lock().clone();
         if let Some(token) = kept.filter(|token| token.until > now) {
             return Ok(token.value);
         }
         let token = self.fetch(now).await?;
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(token.clone());
+        *self.kept.lock() = Some(token.clone());
         Ok(token.value)
     }
 

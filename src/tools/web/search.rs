@@ -2,14 +2,11 @@
 
 use async_trait::async_trait;
 use hashlink::LinkedHashMap;
+use parking_lot::Mutex;
 use renderers::read::html;
 use sandbox::Sandbox;
 use serde_json::Value;
-use std::{
-    fmt::Write as _,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 use super::{
@@ -76,13 +73,13 @@ impl WebSearch {
     }
 
     fn kept(&self, search: &SearchQuery, now: chrono::DateTime<chrono::Utc>) -> Option<String> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         let (at, text) = kept.get(search)?;
         (now - *at < FRESH_FOR).then(|| text.clone())
     }
 
     fn keep(&self, search: SearchQuery, now: chrono::DateTime<chrono::Utc>, text: String) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         kept.insert(search, (now, text));
         if kept.len() > KEPT {
             kept.pop_front();

@@ -7,12 +7,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::{net::TcpListener, task::AbortHandle};
 
 /// The key that the MCP server requires.
@@ -37,7 +35,7 @@ struct Served {
 type Shared = Arc<Mutex<Served>>;
 
 fn lock(shared: &Shared) -> MutexGuard<'_, Served> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+    shared.lock()
 }
 
 /// The fake, until it is dropped.

@@ -13,12 +13,10 @@ use base64::{
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
 };
 use ed25519_dalek::{Signer as _, SigningKey};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 use tokio::{net::TcpListener, task::AbortHandle};
 
 pub const CLIENT: &str = "countersign";
@@ -129,7 +127,7 @@ impl Drop for FakeIssuer {
 }
 
 fn lock(shared: &Shared) -> MutexGuard<'_, Known> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+    shared.lock()
 }
 
 fn key() -> SigningKey {

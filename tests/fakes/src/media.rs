@@ -9,11 +9,12 @@ use axum::{
     routing::{any, get, post},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, VecDeque},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 use tokio::{net::TcpListener, task::AbortHandle};
 
@@ -162,7 +163,7 @@ impl Drop for FakeMedia {
 }
 
 fn lock(shared: &Shared) -> MutexGuard<'_, Seen> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+    shared.lock()
 }
 
 /// Seconds of silence as Opus in Ogg: the header, and a last page with the position.

@@ -7,11 +7,9 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::post,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::AbortHandle, time::Instant};
 
 /// One execution of a tool.
@@ -38,7 +36,7 @@ struct Shared {
 
 impl Shared {
     fn executions(&self) -> MutexGuard<'_, Vec<Execution>> {
-        self.executions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.executions.lock()
     }
 }
 
@@ -140,7 +138,7 @@ async fn execute(shared: &Shared, caller: usize, params: &Value) -> Value {
         executions.len() - 1
     };
     let time = {
-        let mut takes = shared.takes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut takes = shared.takes.lock();
         (*takes)()
     };
     if !time.is_zero() {

@@ -9,11 +9,12 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
     routing::{any, get},
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, HashSet},
     fmt::Write as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 use tokio::{net::TcpListener, task::AbortHandle};
 
@@ -102,7 +103,7 @@ impl Drop for FakeWeb {
 }
 
 fn lock(shared: &Shared) -> MutexGuard<'_, Seen> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+    shared.lock()
 }
 
 async fn note(

@@ -1,12 +1,9 @@
 //! The model, whose answers depend only on the dialogue in the prompt. It answers the messages that
 //! have no answer yet, after calling the tools that they ask for.
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{
     history::{Prompt, Request, Tag, answer_to, tags},
@@ -30,7 +27,7 @@ pub fn author(record: Arc<Record>, random: Random) -> impl Fn(&llm::Request) -> 
         let conversation = Conversation::read(&request.body["messages"]);
         record.prompt(Prompt { at: record.now(), tags: conversation.said() });
         let turn = conversation.reply();
-        let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut random = random.lock();
         if record.is_closing() { turn.into() } else { disturbed(turn, &mut random) }
     }
 }

@@ -1,11 +1,9 @@
 //! Where people, the model and the platform record what happens during a run.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeSet,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use tokio::time::Instant;
 
@@ -88,15 +86,15 @@ impl Record {
     }
 
     pub fn prompt(&self, prompt: Prompt) {
-        self.prompts.lock().unwrap_or_else(PoisonError::into_inner).push(prompt);
+        self.prompts.lock().push(prompt);
     }
 
     pub fn chats(&self) -> MutexGuard<'_, Vec<Chat>> {
-        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+        self.chats.lock()
     }
 
     pub fn prompts(&self) -> Vec<Prompt> {
-        self.prompts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.prompts.lock().clone()
     }
 }
 

@@ -15,14 +15,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{StreamExt, stream};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
-use std::{
-    collections::VecDeque,
-    convert::Infallible,
-    io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, convert::Infallible, io, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::AbortHandle};
 
 /// What the server does with one request.
@@ -231,7 +226,7 @@ impl Drop for FakeLlm {
 }
 
 fn open(script: &Shared) -> MutexGuard<'_, Script> {
-    script.lock().unwrap_or_else(PoisonError::into_inner)
+    script.lock()
 }
 
 /// The four wires.
