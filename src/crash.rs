@@ -1,5 +1,5 @@
-//! Named crash points at which a test kills the process, as a power failure would, and security
-//! checks that a test can disable to prove that they enforce the rule. Not in release builds.
+//! Named crash points at which a test kills the process, as a power failure would, and failures of
+//! the database that a test causes. Not in release builds.
 
 use std::time::Duration;
 
@@ -29,9 +29,6 @@ mod armed {
         OpenOptions::new().create(true).append(true).open(path).ok()
     });
 
-    /// `COUNTERSIGN_FAULT=name`: the check with this name is disabled.
-    static FAULT: LazyLock<Option<String>> = LazyLock::new(|| variable("COUNTERSIGN_FAULT"));
-
     /// The transactions whose next responses are lost.
     pub static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
 
@@ -45,10 +42,6 @@ mod armed {
 
     /// How far the database's clock is moved ahead.
     pub static CLOCK_SKEW_MS: AtomicI64 = AtomicI64::new(0);
-
-    pub fn planted(fault: &str) -> bool {
-        FAULT.as_deref() == Some(fault)
-    }
 
     fn variable(name: &str) -> Option<String> {
         #[expect(
@@ -78,18 +71,6 @@ mod armed {
 /// The shortest lease, so that tests that kill processes need not wait long.
 pub const SHORTEST_LEASE: Duration =
     Duration::from_secs(if cfg!(debug_assertions) { 1 } else { 6 });
-
-/// Whether a test has disabled this check.
-#[cfg(debug_assertions)]
-pub fn planted(fault: &str) -> bool {
-    armed::planted(fault)
-}
-
-/// Never, in a release build.
-#[cfg(not(debug_assertions))]
-pub fn planted(_fault: &str) -> bool {
-    false
-}
 
 /// Commits the next transaction with this name, but reports a failure to its caller, as when a
 /// connection is lost.

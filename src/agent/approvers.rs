@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    crash,
     journal::{event::Speaker, role::Role},
     texts::{Language, Messages},
 };
@@ -61,9 +60,6 @@ impl Default for Approvers {
 impl Approvers {
     /// Whether this person may decide an approval of `requester`.
     pub fn admit(&self, voter: &Voter, requester: &str) -> bool {
-        if crash::planted("approvers") {
-            return true;
-        }
         let is_requester = voter.speaker.id == requester;
         !(self.except_requester && is_requester)
             && self.who.iter().any(|who| match who {

@@ -23,7 +23,6 @@ use super::{
     taint,
 };
 use crate::{
-    crash,
     journal::{
         event::{ApprovalPurpose, Call, Decider, Decision},
         ids::GrantId,
@@ -105,15 +104,13 @@ pub fn judge(
 ) -> Verdict {
     let (call, words) = (&open.call, context.language.words());
     let spec = &*spec.on_terms(context.terms.get(&call.id).copied());
-    if context.permissions.halted && !crash::planted("halt") {
+    if context.permissions.halted {
         return halted(open);
     }
     let ruled = || ruling(call, spec, session, policy, context);
     match &open.state {
         CallState::New => judge_new(call, spec, session, policy, context),
-        CallState::Decided { digest, asks, .. }
-            if *digest != digest_of(call, context) && !crash::planted("binding") =>
-        {
+        CallState::Decided { digest, asks, .. } if *digest != digest_of(call, context) => {
             refuse_call(*asks, texts::CHANGED_SINCE_ASKED.into())
         }
         CallState::Decided { asks, decision, by, .. } => {
@@ -123,17 +120,13 @@ pub fn judge(
             }
             decided(call, *asks, decision, by)
         }
-        CallState::Started
-            if spec.effect == EffectClass::AtMostOnce && !crash::planted("cut off") =>
-        {
-            Verdict::Ask {
-                asks: ApprovalPurpose::Retry,
-                reason: words.why.outcome_unknown.into(),
-                grantable: false,
-                severity: Severity::Medium,
-                approvers: ruled().approvers(policy),
-            }
-        }
+        CallState::Started if spec.effect == EffectClass::AtMostOnce => Verdict::Ask {
+            asks: ApprovalPurpose::Retry,
+            reason: words.why.outcome_unknown.into(),
+            grantable: false,
+            severity: Severity::Medium,
+            approvers: ruled().approvers(policy),
+        },
         CallState::Started => run(call),
         CallState::Asked { .. } | CallState::Delegated | CallState::Ended => Verdict::Wait,
     }
@@ -185,7 +178,7 @@ fn judge_new(
         _ => Action::Allow,
     };
     // A permission of the requester does not cover people who joined in.
-    let alone = session.joined.is_empty() || crash::planted("joined");
+    let alone = session.joined.is_empty();
     let covers = alone && grantable && !grants::runs_anything(spec);
     let permission = permission_for(call, session).filter(|_| covers);
     let tainted_says =
@@ -243,8 +236,7 @@ pub fn ruling(
     policy: &Policy,
     context: &GuardContext,
 ) -> Ruling {
-    let joined = session.joined.iter().filter(|_| !crash::planted("joined"));
-    let everybody = session.requester.iter().chain(joined).map(|by| Some(by.id.as_str()));
+    let everybody = session.requester.iter().chain(&session.joined).map(|by| Some(by.id.as_str()));
     let everybody: Vec<_> = everybody.collect();
     let nobody = [None];
     let people = if everybody.is_empty() { &nobody[..] } else { &everybody[..] };
@@ -356,8 +348,7 @@ fn decided(call: &Call, asks: ApprovalPurpose, decision: &Decision, by: &Decider
     match decision {
         Decision::Once | Decision::Conversation => run(call),
         Decision::Deny { reason } if asks != ApprovalPurpose::Retry => {
-            let reason = reason.as_deref().filter(|_| !crash::planted("reason"));
-            Verdict::Refuse(texts::denied(by, reason))
+            Verdict::Refuse(texts::denied(by, reason.as_deref()))
         }
         Decision::Deny { .. } | Decision::Answer { .. } => Verdict::Refuse(texts::SKIPPED.into()),
     }

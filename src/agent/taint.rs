@@ -23,7 +23,6 @@ use super::{
     paths, policy,
 };
 use crate::{
-    crash,
     journal::{event::Call, session::Session},
     texts::Messages,
 };
@@ -93,7 +92,7 @@ pub fn may_be_anyones_file(path: &str) -> bool {
 
 /// Whether a tainted conversation needs approval for this tool.
 pub fn concerns(spec: &ToolSpec, session: &Session) -> bool {
-    let tainted = !session.taint.is_empty() && !crash::planted("taint");
+    let tainted = !session.taint.is_empty();
     tainted && (spec.outward || spec.changes_something())
 }
 

@@ -9,7 +9,6 @@ use super::{
     linking, prompts,
 };
 use crate::{
-    crash,
     journal::{
         event::{Event, Speaker, Status},
         ids::ConversationId,
@@ -122,7 +121,7 @@ impl Command {
 /// Splits `/command rest`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
-    let line = text.strip_prefix('/').or_else(|| crash::planted("slash").then_some(text))?;
+    let line = text.strip_prefix('/')?;
     let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     Some((command, rest.trim()))
 }

@@ -22,7 +22,6 @@ use super::{
 };
 use crate::{
     agent::approvers::Voter,
-    crash,
     journal::{
         event::{Event, Speaker},
         role::Role,
@@ -164,7 +163,7 @@ pub(super) async fn store_update(
     // Channel posts, service messages and other bots are ignored. Every kind of update of a person
     // passes the same access check.
     let from = incoming.person.as_ref();
-    let Some(person) = from.filter(|person| !person.is_bot || crash::planted("bots")) else {
+    let Some(person) = from.filter(|person| !person.is_bot) else {
         return Ok(UpdateOutcome::Stored);
     };
     let role = context.role_with(new.role, person);
@@ -300,7 +299,7 @@ async fn record_message(
         let sent = prompts::sent(message, request);
         journal::append(tx, conversation, &sent, context.now).await?;
     }
-    if let Some(who) = quoted_author.filter(|_| !crash::planted("forwarded")) {
+    if let Some(who) = quoted_author {
         let tainted = Event::Tainted { source: texts::source_sentence(who) };
         journal::append(tx, conversation, &tainted, context.now).await?;
     }

@@ -10,7 +10,6 @@ use super::{
     EVERYTHING_NAME, EVERYTHING_WITH_PREVIEW, Messages, hosts, plain, preview::Preview,
     tool_sentences::tool_sentence,
 };
-use crate::crash;
 
 /// The contents of an approval request.
 pub struct ApprovalParts<'a> {
@@ -229,8 +228,7 @@ pub(super) fn shortened(text: &str, max_chars: usize) -> String {
 
 /// A code block whose fence cannot be closed by its contents.
 fn fenced(content: &str) -> String {
-    let content =
-        if crash::planted("dressed up") { content.to_owned() } else { text::reveal(content) };
+    let content = text::reveal(content);
     let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{content}\n{fence}")

@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     agent::{catalog::EffectClass, grants, guard, next::ApprovalNeeded, policy},
-    crash,
     gateway::approvals,
     journal::{
         event::{ApprovalPurpose, Attachment, Call, Event, Outcome, ToolResult},
@@ -65,8 +64,7 @@ pub(super) async fn approvals_left(turn: &Turn<'_>) -> Result<usize> {
     let count = gateway.store.read(move |tx| {
         Box::pin(async move { store::approvals::asked_since(tx, &conversation, since).await })
     });
-    let room = PER_HOUR.saturating_sub(count.await?);
-    Ok(if crash::planted("questions") { usize::MAX } else { room })
+    Ok(PER_HOUR.saturating_sub(count.await?))
 }
 
 fn refused(needed: &ApprovalNeeded, text: String) -> Event {

@@ -14,7 +14,6 @@ use std::{
 use super::turn::Turn;
 use crate::{
     clock::pause,
-    crash,
     store::{
         conversations::record::{Attempt, Change, Recorded},
         db::transient::is_transient,
@@ -50,9 +49,6 @@ pub(super) enum RetryVerdict {
 impl Retry {
     /// Waits after a failure. Returns the error if the operation was rejected too often.
     pub async fn after(&mut self, turn: &Turn<'_>, problem: anyhow::Error) -> Result<RetryVerdict> {
-        if crash::planted("retry") {
-            return Err(problem);
-        }
         let conversation = turn.claimed.lease.conversation();
         let wait = (FIRST_WAIT * 2_u32.pow(self.failures.min(10))).min(LONGEST_WAIT);
         self.failures += 1;

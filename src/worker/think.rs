@@ -119,7 +119,7 @@ fn record_duration(model: &dyn Model, begun: Instant, answered: bool) {
 
 /// The text of a reply as people see it.
 fn shown(turn: &Turn<'_>, text: &str) -> String {
-    if turn.session.taint.is_empty() || crash::planted("links") {
+    if turn.session.taint.is_empty() {
         return text.to_owned();
     }
     taint::without_links(text, &turn.agent.policy.link_hosts)

@@ -30,7 +30,6 @@ mod logins;
 mod measured;
 mod pages;
 mod plans;
-mod planted;
 mod power_failure;
 mod process;
 mod refusals;

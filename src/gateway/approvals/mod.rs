@@ -36,7 +36,6 @@ use chrono::{DateTime, Utc};
 use super::secret;
 use crate::{
     agent::approvers::{Approvers, Voter},
-    crash,
     journal::{
         event::{ApprovalPurpose, Decider, Decision, Event, Speaker, Status},
         grant::Grant,
@@ -106,7 +105,7 @@ pub async fn press(
     let here = places::is_current_place(tx, &approval.shown_in, press.channel, press.place).await?;
     let shown = outbox::receipt(tx, &approval.message).await?;
     let same_message = shown.is_none_or(|receipt| receipt.message == press.message);
-    if (!here || !same_message) && !crash::planted("place") {
+    if !here || !same_message {
         return invalid();
     }
     answer(
@@ -206,21 +205,21 @@ pub async fn decide(
     let Some(approval) = approval_store::by_id(tx, asked.id.as_str()).await? else {
         return Ok(DecisionReply::new(DecisionOutcome::Late, voter.words().no_such_button));
     };
-    if approval.status != Status::Pending && !crash::planted("once") {
+    if approval.status != Status::Pending {
         let by = approval.decided_by.as_deref();
         return Ok(DecisionReply::new(
             DecisionOutcome::Late,
             voter.words().already_decided(approval.status, by),
         ));
     }
-    if approval.expires_at <= now && !crash::planted("expiry") {
+    if approval.expires_at <= now {
         expire(tx, &approval, now).await?;
         return Ok(DecisionReply::new(
             DecisionOutcome::Late,
             voter.words().decided(Status::Expired),
         ));
     }
-    if !choice.is_offered(&approval) && !crash::planted("offers") {
+    if !choice.is_offered(&approval) {
         return Ok(DecisionReply::new(
             DecisionOutcome::NotNow,
             voter.words().grant_texts.not_offered,
@@ -367,7 +366,7 @@ async fn resolve(
     let End { status, decision, by, name, grant } = end;
     journal::lock(tx, &approval.conversation).await?;
     let first = approval_store::resolve(tx, &approval.id, status, &name, now).await?;
-    if !first && !crash::planted("once") {
+    if !first {
         return Ok(false);
     }
     let mut facts = vec![Fact::decided(approval, status, &decision, &by)];

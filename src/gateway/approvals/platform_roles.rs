@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     agent::approvers::Voter,
-    crash,
     gateway::{Gateway, people},
     journal::{
         event::Speaker,
@@ -86,7 +85,7 @@ pub async fn recount_of(gateway: &Gateway, id: &str) -> Result<()> {
 
 /// Discards the votes of people who may no longer decide.
 pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
-    if approval.approvers.needed < 2 || crash::planted("votes") {
+    if approval.approvers.needed < 2 {
         return Ok(());
     }
     let id = approval.id.clone();

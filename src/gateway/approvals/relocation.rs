@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     agent::approvers::ApproverSelector,
-    crash,
     gateway::Gateway,
     journal::{
         event::{Decider, Decision, Speaker, Status},
@@ -127,9 +126,6 @@ async fn elsewhere(
     roles_by_person: &PlatformRoles,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    if crash::planted("moves") {
-        return Ok(());
-    }
     journal::lock(tx, &approval.conversation).await?;
     let Some(approval) = approval_store::by_id(tx, approval.id.as_str()).await? else {
         return Ok(());

@@ -15,8 +15,6 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::crash;
-
 /// The maximum difference between the sender's clock and ours.
 const TOLERANCE_S: i64 = 300;
 /// The prefix of a Standard Webhooks secret.
@@ -160,8 +158,7 @@ fn by_one_of(
     signed: &[&[u8]],
     mut given: impl Iterator<Item = Vec<u8>>,
 ) -> Result<(), SignatureError> {
-    let known = given.any(|one| keys.iter().any(|key| key.has_signed(signed, &one)))
-        || crash::planted("signatures");
+    let known = given.any(|one| keys.iter().any(|key| key.has_signed(signed, &one)));
     if known { Ok(()) } else { Err(SignatureError::Unsigned) }
 }
 

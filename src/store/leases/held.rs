@@ -10,7 +10,6 @@ use parking_lot::{Mutex, MutexGuard};
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use crate::{
-    crash,
     journal::ids::NodeId,
     store::{
         Store, Tx,
@@ -87,7 +86,7 @@ impl Held {
     pub(in crate::store) fn claims_between(&self, term: i64) -> Option<RangeInclusive<i64>> {
         let state = self.state();
         let at = state.last_heartbeat.filter(|at| !state.missed && state.waits_until <= *at)?;
-        (!crash::planted("renewal")).then_some(at..=at + term / 2)
+        Some(at..=at + term / 2)
     }
 
     fn claimable(&self, now: i64, term: i64) -> Claimable {
@@ -170,9 +169,6 @@ pub(in crate::store) async fn before_claim(
     term: i64,
     now: i64,
 ) -> Result<Claimable> {
-    if crash::planted("renewal") {
-        return Ok(Claimable::Expired);
-    }
     if held.is_overdue(now, term) {
         if renew_held(tx, held, node, now, term).await? == Renewal::Partial {
             // A lease that this node could not renew may have expired.
