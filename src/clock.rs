@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
 
 #[async_trait]
 pub trait Clock: Send + Sync {
@@ -108,37 +107,6 @@ impl Clock for SystemClock {
             #[expect(clippy::disallowed_methods, reason = "the only place that waits for a time")]
             tokio::time::sleep(left.min(POLL_INTERVAL)).await;
         }
-    }
-}
-
-/// A clock for tests that only moves when told to.
-#[derive(Debug)]
-pub struct ManualClock {
-    now: watch::Sender<DateTime<Utc>>,
-    moving: Mutex<()>,
-}
-
-impl ManualClock {
-    pub fn new(now: DateTime<Utc>) -> Self {
-        Self { now: watch::Sender::new(now), moving: Mutex::new(()) }
-    }
-
-    pub fn advance(&self, by: TimeDelta) {
-        let _one_at_a_time = self.moving.lock();
-        self.now.send_modify(|now| *now += by);
-    }
-}
-
-#[async_trait]
-impl Clock for ManualClock {
-    fn now(&self) -> DateTime<Utc> {
-        *self.now.borrow()
-    }
-
-    async fn sleep_until(&self, instant: DateTime<Utc>) {
-        let mut now = self.now.subscribe();
-        // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = now.wait_for(|now| *now >= instant).await;
     }
 }
 

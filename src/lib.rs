@@ -8,7 +8,7 @@
 //! Dependencies run one way; a folder may use the folders to its left:
 //!
 //! ```text
-//! channels renderers sandbox | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli
+//! channels renderers sandbox | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli | testing
 //! ```
 
 // `#[tool]` refers to this crate by its external name.
@@ -27,6 +27,8 @@ pub mod journal;
 pub mod llm;
 pub mod store;
 pub mod telemetry;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod texts;
 mod tls;
 pub mod tools;

@@ -54,7 +54,7 @@ impl Model for Failover {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::scripted::{ScriptedModel, fail, say};
+    use crate::testing::scripted::{ScriptedModel, fail, say};
 
     async fn ask(first: ModelError) -> Result<Reply, ModelError> {
         let (one, two) = (ScriptedModel::new("one"), ScriptedModel::new("two"));

@@ -13,7 +13,6 @@ pub mod remote;
 mod reply;
 mod request;
 pub mod retry;
-pub mod scripted;
 mod tool_call_scan;
 pub mod vendor;
 

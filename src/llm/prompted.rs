@@ -163,7 +163,7 @@ fn result(call: &Call, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{journal::ids::CallId, llm::scripted};
+    use crate::{journal::ids::CallId, testing::scripted};
     use proptest::prelude::*;
 
     fn tool() -> ToolSchema {

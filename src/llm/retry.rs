@@ -102,7 +102,7 @@ impl Model for Retrying {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::scripted::{ScriptedModel, fail, say};
+    use crate::testing::scripted::{ScriptedModel, fail, say};
     use std::sync::Mutex;
 
     fn prompt() -> Prompt {

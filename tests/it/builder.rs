@@ -2,10 +2,8 @@
 
 use countersign::{
     journal::event::Usage,
-    llm::{
-        ModelError, Reply,
-        scripted::{ScriptedModel, answer, call, fail, say, think},
-    },
+    llm::{ModelError, Reply},
+    testing::scripted::{ScriptedModel, answer, call, fail, say, think},
     tools::builder::{
         BuildError, BuildLimits, BuildRequirement, BuildResult, BuilderConfig, LlmSoftwareBuilder,
         SoftwareBuilder,

@@ -2,7 +2,7 @@
 
 use countersign::{
     journal::role::Role,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
     tools::custom::{ApprovalMode, Context, EffectClass, Tool as _, ToolSpec, Variable, tool},
 };
 use insta::assert_snapshot;

@@ -6,12 +6,12 @@ use chrono::TimeDelta;
 use countersign::{
     clock::Clock as _,
     gateway::webhooks::outgoing,
-    llm::scripted::{call, calls, say},
     store::{
         audit::{AuditKind, Fact},
         outbox::due::Share,
         webhooks::subscriptions::Topic,
     },
+    testing::scripted::{call, calls, say},
     worker::{
         erasure,
         maintenance::{self, Round},

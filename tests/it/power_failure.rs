@@ -7,8 +7,8 @@
 
 use countersign::{
     crash,
-    llm::scripted::{call, say},
     store::db::backup,
+    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;

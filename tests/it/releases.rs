@@ -2,7 +2,7 @@
 //! is migrated.
 
 use chrono::TimeDelta;
-use countersign::{app::database::open_store, llm::scripted::say};
+use countersign::{app::database::open_store, testing::scripted::say};
 use sqlx::{Connection as _, Executor as _, PgConnection, SqlSafeStr as _, SqliteConnection};
 use std::collections::BTreeMap;
 

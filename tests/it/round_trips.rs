@@ -5,7 +5,7 @@
 //! by name. The statements are the same on SQLite.
 
 use channels::Batch;
-use countersign::{gateway::receive, llm::scripted::say};
+use countersign::{gateway::receive, testing::scripted::say};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt::Write as _,

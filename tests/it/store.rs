@@ -125,7 +125,7 @@ story! {
     /// Proves M1.
     async fn a_delivery_counts_once(world: &mut World) {
         let app = world.node().await;
-        world.model.will(countersign::llm::scripted::say("Once."));
+        world.model.will(countersign::testing::scripted::say("Once."));
         let batch = channels::Batch {
             incomings: vec![channels::Incoming {
                 key: "u1".into(),

@@ -6,20 +6,21 @@ use chrono::{DateTime, TimeDelta, Utc};
 use countersign::{
     agent::prompt::Prompt,
     app::{App, Overrides},
-    clock::{Clock, ManualClock},
+    clock::Clock,
     config::Config,
     gateway::{ChannelSettings, Connected, approvals, deliver, people::Allow, receive},
     journal::{
         event::{Entry, Event},
         role::Role,
     },
-    llm::{
-        Model,
-        scripted::{ScriptStep, ScriptedModel},
-    },
+    llm::Model,
     store::{
         conversations::journal,
         people::pairing::{self, Bearer, OwnerSource, Pairing, PairingOffer, PairingRole},
+    },
+    testing::{
+        ManualClock,
+        scripted::{ScriptStep, ScriptedModel},
     },
     tools::Tool,
     worker::scheduler,

@@ -28,7 +28,7 @@ use crate::{
         push::{Push, notify},
     },
     agent::{approvers::Approvers, limits::DailyLimits, redact::Redactor},
-    clock::{Clock as _, ManualClock},
+    clock::Clock as _,
     gateway::{ChannelSettings, Connected, Gateway, people::Allow},
     journal::{
         event::{ApprovalPurpose, Event, Speaker},
@@ -42,6 +42,7 @@ use crate::{
         files::Artifacts,
         people::{self, AccessTokenKind},
     },
+    testing::ManualClock,
     texts::{Language, PossibleChoices},
     tools::{builder::records::BuildRecords, web::client::WebClient},
     worker::{

@@ -125,8 +125,8 @@ mod tests {
     use crate::{
         agent::limits::Daily,
         clock::SystemClock,
-        llm::scripted::{Gate, ScriptedModel, say},
         store::StoreOptions,
+        testing::scripted::{Gate, ScriptedModel, say},
     };
 
     /// Requests of two builds at the same time count each other, before either is answered.

@@ -95,7 +95,7 @@ fn without_conflicts(files: SourceFiles) -> Result<SourceFiles, ValidationError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::scripted::answer;
+    use crate::testing::scripted::answer;
     use serde_json::{Value, json};
 
     fn files(given: Value) -> Result<SourceFiles, ValidationError> {

@@ -13,13 +13,13 @@ use countersign::{
     clock::Clock as _,
     gateway::approvals,
     journal::ids::ConversationId,
-    llm::scripted::say,
     store::{
         audit::{AuditKind, Fact},
         conversations::places,
         outbox::due::Share,
         usage::spent::UsageScope,
     },
+    testing::scripted::say,
     worker::erasure,
 };
 use std::time::{Duration, Instant};

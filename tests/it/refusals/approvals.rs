@@ -2,7 +2,7 @@
 
 use channels::IncomingContent;
 use countersign::{
-    llm::scripted::{call, calls, say},
+    testing::scripted::{call, calls, say},
     texts::Language,
 };
 use insta::assert_snapshot;

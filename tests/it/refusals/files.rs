@@ -2,7 +2,7 @@
 
 use countersign::{
     journal::event::Event,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
     texts::Language,
 };
 use insta::{allow_duplicates, assert_snapshot};

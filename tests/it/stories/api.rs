@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use countersign::{
     journal::role::Role,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};

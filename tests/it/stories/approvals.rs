@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use countersign::{
     gateway::approvals,
     journal::event::{Decider, Event, Speaker},
-    llm::scripted::{Gate, call, calls, say, wait},
     store::approvals::grants,
+    testing::scripted::{Gate, call, calls, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -9,8 +9,8 @@ use countersign::{
         event::{Decider, Decision, Event},
         role::Role,
     },
-    llm::scripted::{Gate, ScriptStep, call, say, wait},
     store::approvals::{by_id, open},
+    testing::scripted::{Gate, ScriptStep, call, say, wait},
     texts::Language,
 };
 use insta::assert_snapshot;

@@ -13,7 +13,7 @@ use countersign::{
         rules::RuleEntry,
     },
     app::App,
-    llm::scripted::{call, calls, say},
+    testing::scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use serde::Deserialize;

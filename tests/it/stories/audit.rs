@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use countersign::{
     cli::audit::{AuditCommand, run},
-    llm::scripted::{call, calls, say},
     store::audit::{AuditKind, AuditRecord, Fact, Query},
+    testing::scripted::{call, calls, say},
     worker::maintenance::{self, Round},
 };
 use futures::future::join_all;

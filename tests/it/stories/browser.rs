@@ -4,7 +4,7 @@ use axum::{Json, Router, http::HeaderMap, routing::post};
 use countersign::{
     agent::disclosure::Disclosure,
     config::Config,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
@@ -26,7 +26,7 @@ const SHOP: &str = "<title>Shop</title>
         if (name !== order.textContent) order.textContent = name;
     }, 100)</script>";
 
-fn browser_use(arguments: Value) -> countersign::llm::scripted::ScriptStep {
+fn browser_use(arguments: Value) -> countersign::testing::scripted::ScriptStep {
     call("browser_use", arguments)
 }
 

@@ -6,7 +6,7 @@ use countersign::{
         event::{Event, HookPoint},
         ids::ConversationId,
     },
-    llm::scripted::{Gate, ScriptedModel, call, say, wait},
+    testing::scripted::{Gate, ScriptedModel, call, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};

@@ -3,10 +3,8 @@
 use chrono::TimeDelta;
 use countersign::{
     journal::{event::Event, ids::ConversationId, role::Role},
-    llm::{
-        ModelError,
-        scripted::{Gate, answer, call, fail, say, think, wait},
-    },
+    llm::ModelError,
+    testing::scripted::{Gate, answer, call, fail, say, think, wait},
 };
 use futures::future::join_all;
 use regex::Regex;

@@ -5,11 +5,9 @@ use chrono::TimeDelta;
 use countersign::{
     admin::console,
     journal::role::Role,
-    llm::{
-        ModelError,
-        scripted::{call, fail, say},
-    },
+    llm::ModelError,
     store::{conversations::journal, outbox, webhooks::subscriptions::Topic},
+    testing::scripted::{call, fail, say},
 };
 use insta::{allow_duplicates, assert_snapshot};
 use reqwest::{Method, Response, StatusCode};

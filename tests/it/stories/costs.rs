@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use countersign::{
     agent::catalog::ToolSpec,
     journal::{event::Event, role::Role},
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

@@ -3,7 +3,7 @@
 use countersign::{
     agent::disclosure::Disclosure,
     config::Config,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use serde_json::json;
 use sqlx::Connection as _;
@@ -31,7 +31,7 @@ async fn configured(world: &mut World) {
     world.config.datasources = Config::load(None, &variables).unwrap().datasources;
 }
 
-fn query() -> countersign::llm::scripted::ScriptStep {
+fn query() -> countersign::testing::scripted::ScriptStep {
     call("query_sql", json!({ "source": "shop", "sql": "SELECT * FROM orders ORDER BY id" }))
 }
 

@@ -10,11 +10,9 @@ use countersign::{
     app::App,
     config::{AgentEntry, limits::ToolLimitEntry},
     journal::event::{Event, InheritedState, Outcome},
-    llm::{
-        ModelError, Reply,
-        scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
-    },
+    llm::{ModelError, Reply},
     store::audit::{AuditKind, Fact},
+    testing::scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
     texts::Language,
     worker::erasure,
 };

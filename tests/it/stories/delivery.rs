@@ -4,7 +4,7 @@ use channels::SendError;
 use chrono::TimeDelta;
 use countersign::{
     crash,
-    llm::scripted::{call, calls, say},
+    testing::scripted::{call, calls, say},
     texts::Language,
 };
 use insta::assert_snapshot;

@@ -7,7 +7,7 @@ use countersign::{
         disclosure::Disclosure,
         prompt::{Message, Prompt},
     },
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use countersign::{
     app::App,
     gateway::{deliver, receive},
-    llm::scripted::{Gate, call, say},
+    testing::scripted::{Gate, call, say},
     worker::scheduler,
 };
 use fakes::{

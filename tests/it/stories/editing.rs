@@ -5,7 +5,7 @@ use countersign::{
     agent::policy::Action,
     crash,
     journal::event::Event,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
     texts::Language,
 };
 use renderers::{Format, markdown};

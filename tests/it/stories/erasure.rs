@@ -2,7 +2,7 @@
 
 use countersign::{
     journal::role::Role,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use regex::Regex;

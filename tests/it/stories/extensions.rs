@@ -3,7 +3,7 @@
 use countersign::{
     app::App,
     config::secret::Secret,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use fakes::extensions::{FakeExtensions, KEY};
 use insta::assert_snapshot;

@@ -10,11 +10,11 @@ use countersign::{
         event::{Event, Outcome, Speaker},
         ids::ConversationId,
     },
-    llm::scripted::{Gate, call, say, wait},
     store::{
         approvals::grants,
         conversations::record::{Change, Precondition, Recorded},
     },
+    testing::scripted::{Gate, call, say, wait},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

@@ -6,7 +6,6 @@ use countersign::{
     agent::limits::UsageTotals,
     clock::Clock as _,
     journal::ids::ConversationId,
-    llm::scripted::{Gate, call, say, wait},
     store::{
         audit::{AuditKind, Fact},
         conversations::places,
@@ -14,6 +13,7 @@ use countersign::{
         tools::pins::{self, Reviewed, TrustOutcome},
         usage::spent::UsageScope,
     },
+    testing::scripted::{Gate, call, say, wait},
     worker::{
         erasure,
         maintenance::{self, Round},

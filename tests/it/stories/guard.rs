@@ -11,8 +11,8 @@ use countersign::{
         event::{Entry, Event},
         role::Role,
     },
-    llm::scripted::{call, say},
     store::{conversations::journal, rules},
+    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -4,10 +4,8 @@ use countersign::{
     agent::{hooks::OnFailure, prompt::Message},
     config::limits::{HookAction, HookEntry},
     journal::event::{Event, HookPoint},
-    llm::{
-        ModelError,
-        scripted::{Gate, call, fail, say, wait},
-    },
+    llm::ModelError,
+    testing::scripted::{Gate, call, fail, say, wait},
     texts::stopped_by_hook,
 };
 use insta::{allow_duplicates, assert_snapshot};

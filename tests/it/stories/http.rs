@@ -3,7 +3,7 @@
 use countersign::{
     agent::{disclosure::Disclosure, prompt::Message},
     config::Config,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use fakes::account::{Account, KEY};
 use insta::assert_snapshot;

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use countersign::{
     gateway::receive,
     journal::{event::Event, role::Role},
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
     texts::Language,
 };
 use insta::assert_snapshot;

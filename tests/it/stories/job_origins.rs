@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use countersign::{
     config::limits::ToolLimitEntry,
     journal::{event::Event, role::Role},
-    llm::scripted::{Gate, ScriptStep, call, say, wait},
+    testing::scripted::{Gate, ScriptStep, call, say, wait},
     worker::scheduler,
 };
 use insta::assert_snapshot;

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use countersign::{
     app::App,
     journal::event::{Event, Outcome},
-    llm::scripted::{ScriptStep, call, say, think},
+    testing::scripted::{ScriptStep, call, say, think},
     worker::scheduler,
 };
 use insta::assert_snapshot;
@@ -130,7 +130,7 @@ story! {
         world.model_will(think(|prompt| {
             let read = format!("{:?}", prompt.messages.last());
             assert!(read.contains("a.txt is gone.") && read.contains("not my words"), "{read}");
-            Ok(countersign::llm::scripted::answer("The job deleted it.", vec![]))
+            Ok(countersign::testing::scripted::answer("The job deleted it.", vec![]))
         }));
         world.ann_presses("Allow once").await;
         assert_eq!(world.deletions(), 1);

@@ -1,6 +1,6 @@
 //! The bot uses the language of its users.
 
-use countersign::llm::scripted::{call, say};
+use countersign::testing::scripted::{call, say};
 use insta::assert_snapshot;
 use serde_json::json;
 

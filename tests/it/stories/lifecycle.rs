@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use countersign::{
     agent::catalog::{EffectClass, ToolSpec},
     journal::event::Event,
-    llm::scripted::{call, calls, say},
+    testing::scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;
@@ -48,7 +48,7 @@ impl Tool for Count {
     }
 }
 
-fn count(arguments: &str) -> countersign::llm::scripted::ScriptStep {
+fn count(arguments: &str) -> countersign::testing::scripted::ScriptStep {
     call("count", serde_json::from_str(arguments).unwrap())
 }
 

@@ -7,8 +7,8 @@ use countersign::{
     config::{limits::ToolLimitEntry, models::ModelEntry},
     crash,
     journal::{event::Event, role::Role},
-    llm::scripted::{ScriptedModel, call, calls, say},
     store::usage,
+    testing::scripted::{ScriptedModel, call, calls, say},
     texts::Language,
     worker::maintenance::{self, Round},
 };
@@ -33,7 +33,7 @@ fn limit(tool: &str) -> ToolLimitEntry {
     }
 }
 
-fn delete() -> countersign::llm::scripted::ScriptStep {
+fn delete() -> countersign::testing::scripted::ScriptStep {
     call("delete", json!({ "path": "a.txt" }))
 }
 

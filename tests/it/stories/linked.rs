@@ -7,11 +7,11 @@ use countersign::{
     clock::Clock as _,
     gateway::approvals::{Choice, DecisionOutcome, by_id},
     journal::{event::Speaker, role::Role},
-    llm::scripted::{call, say},
     store::{
         approvals::open,
         people::identities::{self, Account},
     },
+    testing::scripted::{call, say},
     texts::Language,
 };
 use insta::assert_snapshot;

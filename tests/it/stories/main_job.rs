@@ -2,10 +2,8 @@
 
 use countersign::{
     journal::{event::Event, role::Role},
-    llm::{
-        ModelError,
-        scripted::{call, calls, fail, say},
-    },
+    llm::ModelError,
+    testing::scripted::{call, calls, fail, say},
 };
 use insta::assert_snapshot;
 use reqwest::Method;

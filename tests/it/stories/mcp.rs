@@ -9,7 +9,7 @@ use countersign::{
         event::{Event, VISITOR},
         role::Role,
     },
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};

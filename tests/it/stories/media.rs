@@ -5,8 +5,8 @@ use countersign::{
     agent::disclosure::Disclosure,
     app::App,
     config::Config,
-    llm::scripted::{call, say},
     store::usage::spent::UsageScope,
+    testing::scripted::{call, say},
 };
 use fakes::media::{FakeMedia, Fault, KEY, PICTURE};
 use serde_json::json;

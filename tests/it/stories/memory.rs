@@ -8,11 +8,11 @@ use countersign::{
         event::{Event, Outcome, Speaker},
         ids::CallId,
     },
-    llm::scripted::{call, calls, say},
     store::{
         memory::{self, MemoryWrite, Note, Write, scope::MemoryScope},
         usage,
     },
+    testing::scripted::{call, calls, say},
 };
 use fakes::llm::FakeLlm;
 use insta::{allow_duplicates, assert_snapshot};

@@ -6,7 +6,7 @@ use countersign::{
     agent::prompt::{Message, Prompt},
     clock::Clock as _,
     gateway::{BusyPolicy, deliver},
-    llm::scripted::{Gate, call, say, wait},
+    testing::scripted::{Gate, call, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use countersign::{
     admin::metrics::{METRICS, MetricKind},
     config::secret::Secret,
-    llm::scripted::{call, say},
     store::webhooks::subscriptions::Topic,
+    testing::scripted::{call, say},
 };
 use reqwest::StatusCode;
 use serde_json::json;

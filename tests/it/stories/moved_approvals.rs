@@ -3,7 +3,7 @@
 use channels::{IncomingContent, Place, PlaceKind, SendError};
 use countersign::{
     journal::event::{Decider, Event},
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -5,8 +5,8 @@ use countersign::{
     app::App,
     crash,
     journal::event::{Event, Outcome},
-    llm::scripted::{Gate, call, say, wait},
     store::leases::DutyKind,
+    testing::scripted::{Gate, call, say, wait},
 };
 use futures::future::join_all;
 use insta::assert_snapshot;

@@ -8,11 +8,11 @@ use countersign::{
     clock::Clock as _,
     crash,
     gateway::deliver,
-    llm::scripted::say,
     store::outbox::{
         due::Share,
         sending::{Failed, SendOutcome, Sending},
     },
+    testing::scripted::say,
     texts::Language,
 };
 use std::sync::Arc;

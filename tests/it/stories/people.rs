@@ -4,8 +4,8 @@ use channels::IncomingContent;
 use countersign::{
     gateway::people::new_code,
     journal::role::Role,
-    llm::scripted::say,
     store::people::pairing::{self, PairingOffer, PairingRole},
+    testing::scripted::say,
 };
 use insta::assert_snapshot;
 use std::collections::BTreeMap;

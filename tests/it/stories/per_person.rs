@@ -1,7 +1,7 @@
 //! A group in which each person has a separate conversation with the bot.
 
 use channels::{IncomingContent, Place};
-use countersign::llm::scripted::{call, say};
+use countersign::testing::scripted::{call, say};
 use insta::assert_snapshot;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use countersign::{
     journal::event::{Event, Outcome},
-    llm::scripted::{Gate, call, calls, say, wait},
+    testing::scripted::{Gate, call, calls, say, wait},
 };
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;

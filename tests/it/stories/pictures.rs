@@ -9,7 +9,7 @@ use countersign::{
     },
     config::limits::{HookAction, HookEntry},
     journal::event::{Event, HookPoint},
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
 };
 use fakes::web::FakeWeb;
 use insta::assert_snapshot;

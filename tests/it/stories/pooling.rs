@@ -1,8 +1,8 @@
 //! The gateway uses PostgreSQL through a connection pooler in transaction mode (PgBouncer).
 
 use countersign::{
-    llm::scripted::{calls, say},
     store::{Store, StoreOptions},
+    testing::scripted::{calls, say},
 };
 use serde_json::json;
 use std::{

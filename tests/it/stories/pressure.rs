@@ -5,8 +5,8 @@ use channels::{IncomingContent, Place, PlaceKind};
 use countersign::{
     agent::{catalog::ToolSpec, prompt::Message},
     journal::event::{Event, Outcome},
-    llm::scripted::{ScriptStep, answer, calls, say, think},
     store::conversations::journal,
+    testing::scripted::{ScriptStep, answer, calls, say, think},
     texts::Language,
     tools::{Context, Output, Tool, ToolError},
 };

@@ -11,11 +11,11 @@ use countersign::{
         ids::ScheduleId,
         role::Role,
     },
-    llm::scripted::{call, calls, say},
     store::{
         lists::PageRequest,
         schedules::{self, Schedule, ScheduleChange, ScheduleKind, State},
     },
+    testing::scripted::{call, calls, say},
     worker::scheduler,
 };
 use futures::future::join_all;

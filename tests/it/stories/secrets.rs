@@ -10,9 +10,9 @@ use countersign::{
         webhooks::WebhookOutEntry,
     },
     journal::{event::HookPoint, role::Role},
-    llm::scripted::{call, calls, say},
     store::webhooks::subscriptions::Topic,
     telemetry,
+    testing::scripted::{call, calls, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -3,7 +3,7 @@
 use countersign::{
     app::App,
     journal::{event::Event, role::Role},
-    llm::scripted::say,
+    testing::scripted::say,
 };
 use reqwest::{Method, StatusCode};
 

@@ -3,7 +3,7 @@
 use countersign::{
     agent::{catalog::Domain, prompt::Prompt},
     journal::event::Event,
-    llm::scripted::{call, say},
+    testing::scripted::{call, say},
     tools::skills::{folder, package::Package},
 };
 use fakes::web::FakeWeb;

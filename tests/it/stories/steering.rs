@@ -11,8 +11,8 @@ use countersign::{
         event::{Event, Speaker},
         role::Role,
     },
-    llm::scripted::{call, say},
     store::{conversations::journal, outbox},
+    testing::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

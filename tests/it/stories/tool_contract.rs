@@ -8,7 +8,7 @@ use countersign::{
         policy::Action,
     },
     config::{AgentEntry, limits::ToolLimitEntry},
-    llm::scripted::{call, calls, say},
+    testing::scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

@@ -2,7 +2,7 @@
 
 use channels::{FileRef, IncomingContent};
 use countersign::{
-    agent::prompt::Message, config::Config, llm::scripted::say, store::usage::spent::UsageScope,
+    agent::prompt::Message, config::Config, store::usage::spent::UsageScope, testing::scripted::say,
 };
 use fakes::media::{FakeMedia, Fault, KEY, opus};
 

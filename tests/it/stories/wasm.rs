@@ -4,8 +4,8 @@ use countersign::{
     agent::catalog::Domain,
     app::App,
     journal::{event::Event, role::Role},
-    llm::scripted::{call, say},
     store::tools::pins::{self, MODULES, Reviewed, TrustOutcome},
+    testing::scripted::{call, say},
     tools::wasm::modules::ModuleState,
 };
 use fakes::wasm::{Component, Guest, GuestEffect};

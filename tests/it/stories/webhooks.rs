@@ -14,8 +14,8 @@ use countersign::{
         signature::{SharedSecret, Verify},
     },
     journal::{event::Event, role::Role},
-    llm::scripted::{call, say},
     store::{channels::ChannelReport, webhooks::subscriptions::Topic},
+    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};

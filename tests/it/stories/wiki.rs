@@ -6,8 +6,8 @@ use countersign::{
         event::{Event, Outcome},
         role::Role,
     },
-    llm::scripted::{call, calls, say},
     store::wiki,
+    testing::scripted::{call, calls, say},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};

@@ -6,13 +6,13 @@ use serde_json::Value;
 use std::{collections::VecDeque, sync::Arc};
 use tokio::sync::Semaphore;
 
-use super::{Model, ModelError, OnText, Reply};
 use crate::{
     agent::prompt::Prompt,
     journal::{
         event::{Call, Usage},
         ids::CallId,
     },
+    llm::{Model, ModelError, OnText, Reply},
 };
 
 /// Clones share their state: one serves as the model, another writes the script.

@@ -1,0 +1,10 @@
+//! Test doubles for the integration tests and the unit tests of several modules. The feature `testing`
+//! includes them, so that a release contains none.
+//!
+//! - [`scripted`]: a model that follows a script
+//! - [`ManualClock`]: a clock that a test moves
+
+mod manual_clock;
+pub mod scripted;
+
+pub use manual_clock::ManualClock;
