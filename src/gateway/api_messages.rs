@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{
     Gateway, intake,
-    intake_context::IntakeOrigin,
-    receive::{self, RateLimited},
+    intake_context::{IntakeContext, IntakeOrigin},
+    receive::RateLimited,
 };
 use crate::journal::role::Role;
 
@@ -19,6 +19,6 @@ pub async fn receive_from_api(
     incoming: Incoming,
     role: Role,
 ) -> Result<Option<RateLimited>> {
-    let context = receive::context(gateway, channel, IntakeOrigin::Api { role })?;
+    let context = IntakeContext::new(gateway, channel, IntakeOrigin::Api { role })?;
     intake::store(gateway, context, Batch { incomings: vec![incoming], position: None }).await
 }

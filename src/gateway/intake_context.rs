@@ -1,12 +1,12 @@
 //! The context for handling one inbound update, and helpers to reply.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use channels::{Limits, MessageRef, Outgoing, Person, Place, PlaceKind};
 use chrono::{DateTime, Utc};
 use std::sync::Arc;
 
 use super::{
-    ChannelSettings,
+    ChannelSettings, Gateway,
     people::{self, Allow},
 };
 use crate::{
@@ -77,6 +77,25 @@ pub(super) struct TypedMessage<'a> {
 }
 
 impl IntakeContext {
+    pub(super) fn new(gateway: &Gateway, channel: &str, source: IntakeOrigin) -> Result<Self> {
+        let Some(connected) = gateway.channels.get(channel) else {
+            bail!("there is no channel `{channel}`");
+        };
+        Ok(Self {
+            channel: channel.to_owned(),
+            source,
+            allow: connected.allow.clone(),
+            settings: connected.settings.clone(),
+            limits: connected.channel.limits().clone(),
+            model: connected.model.clone(),
+            models: gateway.models.clone(),
+            prompts: gateway.prompts.of(&connected.agent),
+            messages_per_minute: gateway.messages_per_minute,
+            owned: gateway.owned(),
+            now: gateway.clock.now(),
+        })
+    }
+
     /// The role of the sender; `None` for a stranger.
     pub(super) async fn role_of(&self, tx: &mut Tx<'_>, person: &Person) -> Result<Option<Role>> {
         let stored = store::people::role(tx, &self.channel, &person.id).await?;

@@ -65,7 +65,7 @@ pub async fn receive_batches(gateway: Arc<Gateway>, channel: String, mut batches
 /// so that it does not block the others. An error means that the database was unavailable and
 /// stored nothing of the rest.
 pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
-    let context = context(gateway, channel, IntakeOrigin::Platform)?;
+    let context = IntakeContext::new(gateway, channel, IntakeOrigin::Platform)?;
     intake::store(gateway, context, batch).await.map(drop)
 }
 
@@ -83,27 +83,8 @@ pub async fn receive_from_web(
     incoming: Incoming,
     oidc_role: Option<Role>,
 ) -> Result<Option<RateLimited>> {
-    let context = context(gateway, channel, IntakeOrigin::Web { oidc_role })?;
+    let context = IntakeContext::new(gateway, channel, IntakeOrigin::Web { oidc_role })?;
     intake::store(gateway, context, Batch { incomings: vec![incoming], position: None }).await
-}
-
-pub(super) fn context(gateway: &Gateway, channel: &str, of: IntakeOrigin) -> Result<IntakeContext> {
-    let Some(connected) = gateway.channels.get(channel) else {
-        anyhow::bail!("there is no channel `{channel}`");
-    };
-    Ok(IntakeContext {
-        channel: channel.to_owned(),
-        source: of,
-        allow: connected.allow.clone(),
-        settings: connected.settings.clone(),
-        limits: connected.channel.limits().clone(),
-        model: connected.model.clone(),
-        models: gateway.models.clone(),
-        prompts: gateway.prompts.of(&connected.agent),
-        messages_per_minute: gateway.messages_per_minute,
-        owned: gateway.owned(),
-        now: gateway.clock.now(),
-    })
 }
 
 /// An update, and the data that was loaded for it before the transaction that stores it.
@@ -162,8 +143,7 @@ pub(super) async fn store_update(
     }
     // Channel posts, service messages and other bots are ignored. Every kind of update of a person
     // passes the same access check.
-    let from = incoming.person.as_ref();
-    let Some(person) = from.filter(|person| !person.is_bot) else {
+    let Some(person) = incoming.person.as_ref().filter(|person| !person.is_bot) else {
         return Ok(UpdateOutcome::Stored);
     };
     let role = context.role_with(new.role, person);
