@@ -2,7 +2,7 @@
 //! includes them, so that a release contains none.
 //!
 //! - [`scripted`]: a model that follows a script
-//! - [`ManualClock`]: a clock that a test moves
+//! - `manual_clock`: a clock that a test moves
 
 mod manual_clock;
 pub mod scripted;
