@@ -233,7 +233,7 @@ impl CredentialEntry {
                     web_client: WebClient::new(
                         inside.iter().cloned().chain([place(token_url)]).collect(),
                     )?,
-                    kept: std::sync::Mutex::default(),
+                    kept: parking_lot::Mutex::default(),
                 }))
             }
             _ => bail!("give either secret, or token_url, client_id and client_secret"),

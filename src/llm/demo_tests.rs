@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::agent::catalog::ToolSchema;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 const CORE: [&str; 7] = [
     "read_file",
@@ -48,9 +49,9 @@ impl Talk {
 
     async fn replies(&mut self) -> Reply {
         let heard = Mutex::new(String::new());
-        let hear = |piece: &str| heard.lock().expect("not poisoned").push_str(piece);
+        let hear = |piece: &str| heard.lock().push_str(piece);
         let reply = DemoModel::new("demo").reply(&self.0, &hear).await.expect("it always answers");
-        assert_eq!(*heard.lock().expect("not poisoned"), reply.text);
+        assert_eq!(*heard.lock(), reply.text);
         assert_eq!(reply.text.is_empty(), !reply.calls.is_empty());
         if !reply.text.is_empty() {
             assert!(reply.text.ends_with(LABEL), "{}", reply.text);

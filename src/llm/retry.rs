@@ -103,7 +103,7 @@ impl Model for Retrying {
 mod tests {
     use super::*;
     use crate::testing::scripted::{ScriptedModel, fail, say};
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     fn prompt() -> Prompt {
         Prompt { system: String::new(), tools: vec![], messages: vec![], max_output_tokens: 1 }
@@ -119,11 +119,11 @@ mod tests {
     ) -> (Result<Reply, ModelError>, String) {
         let heard = Mutex::new(String::new());
         let hear = |piece: &str| {
-            let mut heard = heard.lock().expect("not poisoned");
+            let mut heard = heard.lock();
             heard.push_str(if piece.is_empty() { "|" } else { piece });
         };
         let answer = Retrying::new(Arc::new(model.clone()), limits).reply(&prompt(), &hear).await;
-        (answer, heard.into_inner().expect("not poisoned"))
+        (answer, heard.into_inner())
     }
 
     #[tokio::test(start_paused = true)]

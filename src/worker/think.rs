@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     agent::{compact, hooks::redacted_prompt, prompt, taint},
-    crash,
     gateway::{BusyPolicy, drafts::Drafts},
     journal::{
         event::{Entry, Event, HookPoint, Seq, Speaker, Usage},

@@ -8,9 +8,10 @@ use channels::{
     Outgoing, Place, Receipt, SendError, Unit, WebhookError, WebhookRequest,
     limits::{RateLimits, Repeat},
 };
+use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -79,7 +80,7 @@ impl FakeChannel {
     /// Sets the role that the platform reports for this person in that chat.
     pub fn calls(&self, chat: &str, person: &str, roles: &[&str]) {
         let roles = roles.iter().map(|&role| role.to_owned()).collect();
-        self.state.lock().unwrap().roles.insert((chat.into(), person.into()), roles);
+        self.state.lock().roles.insert((chat.into(), person.into()), roles);
     }
 
     pub fn new() -> Self {
@@ -114,24 +115,24 @@ impl FakeChannel {
     }
 
     pub fn messages(&self) -> Vec<Message> {
-        self.state.lock().unwrap().messages.clone()
+        self.state.lock().messages.clone()
     }
 
     pub fn reactions(&self) -> Vec<(String, String)> {
-        self.state.lock().unwrap().reactions.clone()
+        self.state.lock().reactions.clone()
     }
 
     pub fn toasts(&self) -> Vec<String> {
-        self.state.lock().unwrap().toasts.clone()
+        self.state.lock().toasts.clone()
     }
 
     pub fn drafts(&self) -> Vec<String> {
-        self.state.lock().unwrap().drafts.clone()
+        self.state.lock().drafts.clone()
     }
 
     /// How often "is typing" was shown.
     pub fn typing(&self) -> usize {
-        self.state.lock().unwrap().typing
+        self.state.lock().typing
     }
 
     /// Waits until a draft or "is typing" is shown.
@@ -146,26 +147,26 @@ impl FakeChannel {
 
     /// Rejects the bot's token from now on.
     pub fn refuses(&self, problem: CheckError) {
-        self.state.lock().unwrap().refused = Some(problem);
+        self.state.lock().refused = Some(problem);
     }
 
     /// Accepts the token again.
     pub fn admits(&self) {
-        self.state.lock().unwrap().refused = None;
+        self.state.lock().refused = None;
     }
 
     /// Every send ends like this from now on.
     pub fn is_down(&self, problem: SendError) {
-        self.state.lock().unwrap().down = Some(problem);
+        self.state.lock().down = Some(problem);
     }
 
     /// No send gets a response from now on.
     pub fn hangs(&self) {
-        self.state.lock().unwrap().hangs = true;
+        self.state.lock().hangs = true;
     }
 
     pub fn recovers(&self) {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock();
         (state.down, state.hangs) = (None, false);
         state.chats.clear();
         drop(state);
@@ -174,30 +175,30 @@ impl FakeChannel {
 
     /// How many sends have been tried.
     pub fn tries(&self) -> usize {
-        self.state.lock().unwrap().tries
+        self.state.lock().tries
     }
 
     pub fn fails_next_toast(&self, problem: SendError) {
-        self.state.lock().unwrap().toast_faults.push_back(problem);
+        self.state.lock().toast_faults.push_back(problem);
     }
 
     /// A person has sent that file.
     pub fn has_file(&self, id: &str, bytes: impl Into<Bytes>) {
-        self.state.lock().unwrap().files.insert(id.into(), bytes.into());
+        self.state.lock().files.insert(id.into(), bytes.into());
     }
 
     /// Every send to that chat ends like this from now on.
     pub fn breaks(&self, chat: &str, problem: SendError) {
-        self.state.lock().unwrap().chats.insert(chat.into(), problem);
+        self.state.lock().chats.insert(chat.into(), problem);
     }
 
     /// Sends to that chat succeed again.
     pub fn mends(&self, chat: &str) {
-        self.state.lock().unwrap().chats.remove(chat);
+        self.state.lock().chats.remove(chat);
     }
 
     pub fn fails_next(&self, fault: Fault) {
-        self.state.lock().unwrap().faults.push_back(fault);
+        self.state.lock().faults.push_back(fault);
     }
 }
 
@@ -277,7 +278,7 @@ impl Channel for FakeChannel {
         _from: Option<String>,
         stop: CancellationToken,
     ) -> Result<(), ListenError> {
-        if let Some(CheckError::Refused(_)) = self.state.lock().unwrap().refused {
+        if let Some(CheckError::Refused(_)) = self.state.lock().refused {
             return Err(ListenError::Unauthorized { channel: self.name.to_owned() });
         }
         intake.report(ConnectionState::Connected);
@@ -291,15 +292,15 @@ impl Channel for FakeChannel {
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError> {
-        self.state.lock().unwrap().tries += 1;
+        self.state.lock().tries += 1;
         loop {
             let recovered = self.recovered.notified();
-            if !self.state.lock().unwrap().hangs {
+            if !self.state.lock().hangs {
                 break;
             }
             recovered.await;
         }
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock();
         if let Some(problem) = &state.down {
             return Err(problem.clone());
         }
@@ -337,16 +338,16 @@ impl Channel for FakeChannel {
     }
 
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError> {
-        let found = self.state.lock().unwrap().files.get(&file.id).cloned();
+        let found = self.state.lock().files.get(&file.id).cloned();
         found.ok_or_else(|| SendError::Rejected("no such file".into()))
     }
 
     async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
         let key = (place.chat.clone(), person.to_owned());
-        self.state.lock().unwrap().roles.get(&key).cloned().unwrap_or_default()
+        self.state.lock().roles.get(&key).cloned().unwrap_or_default()
     }
 
     async fn check(&self) -> Result<(), CheckError> {
-        self.state.lock().unwrap().refused.clone().map_or(Ok(()), Err)
+        self.state.lock().refused.clone().map_or(Ok(()), Err)
     }
 }

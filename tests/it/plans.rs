@@ -17,12 +17,13 @@ use countersign::{
         maintenance::{self, Round},
     },
 };
+use parking_lot::Mutex;
 use serde_json::json;
 use sqlx::{Connection as _, Row as _};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use tracing::{
     Event, Subscriber,
@@ -119,14 +120,14 @@ impl<S: Subscriber> Layer<S> for Recorder {
         let mut statement = None;
         event.record(&mut Statement(&mut statement));
         if let Some(statement) = statement {
-            self.0.lock().unwrap().insert(statement);
+            self.0.lock().insert(statement);
         }
     }
 }
 
 impl Recorder {
     fn take(&self) -> BTreeSet<String> {
-        std::mem::take(&mut *self.0.lock().unwrap())
+        std::mem::take(&mut *self.0.lock())
     }
 }
 

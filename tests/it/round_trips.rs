@@ -6,11 +6,12 @@
 
 use channels::Batch;
 use countersign::{gateway::receive, testing::scripted::say};
+use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},
     fmt::Write as _,
     io::Write as _,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -45,7 +46,7 @@ async fn a_plain_turn_needs_few_round_trips() {
     app.start();
     for turn in 0..WARM_UP + TURNS {
         if turn == WARM_UP {
-            counts.lock().unwrap().clear();
+            counts.lock().clear();
         }
         world.model_will(say(format!("answer {turn}")));
         let what = world.said("hello");
@@ -57,7 +58,7 @@ async fn a_plain_turn_needs_few_round_trips() {
         })
         .await;
     }
-    let counts = counts.lock().unwrap().clone();
+    let counts = counts.lock().clone();
     app.stop().await.unwrap();
     world.end().await;
     let (table, statements) = per_turn(&counts);
@@ -125,7 +126,7 @@ async fn forward(
         pending.extend_from_slice(&buffer[..read]);
         while let Some(message) = requests.next(&mut pending) {
             if let Some(name) = requests.end(&message) {
-                *counts.lock().unwrap().entry(name).or_default() += 1;
+                *counts.lock().entry(name).or_default() += 1;
             }
         }
         to.write_all(&buffer[..read]).await?;

@@ -1,7 +1,8 @@
 //! Traces as received by a collector.
 
 use axum::{Router, body::Bytes, routing::post};
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -16,7 +17,7 @@ async fn a_collector_is_sent_what_a_turn_took() {
     let sent: Arc<Mutex<Vec<u8>>> = Arc::default();
     let keep = {
         let sent = sent.clone();
-        async move |body: Bytes| sent.lock().unwrap().extend_from_slice(&body)
+        async move |body: Bytes| sent.lock().extend_from_slice(&body)
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
@@ -30,7 +31,7 @@ async fn a_collector_is_sent_what_a_turn_took() {
     wires.main_job().await;
     wires.stop(running).await;
 
-    let sent = String::from_utf8_lossy(&sent.lock().unwrap()).into_owned();
+    let sent = String::from_utf8_lossy(&sent.lock()).into_owned();
     for part in ["countersign", "turn", "conversation.id", "chat", "main", "send", "write_file"] {
         assert!(sent.contains(part), "{part} is not in it");
     }

@@ -3,6 +3,7 @@
 use axum::{Router, body::Bytes, extract::State, http::HeaderMap, routing::post};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 use reqwest::{Method, StatusCode};
 use ring::{
     agreement::{ECDH_P256, EphemeralPrivateKey},
@@ -10,10 +11,7 @@ use ring::{
     signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey},
 };
 use serde_json::{Value, json};
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 use super::world::World;
@@ -40,7 +38,7 @@ struct Inner {
 
 impl PushService {
     fn of(world: &World) -> Self {
-        let listener = world.push_listener.lock().unwrap().take().unwrap();
+        let listener = world.push_listener.lock().take().unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let (status, received) = (Mutex::new(StatusCode::CREATED), Mutex::default());
         let inner = Arc::new(Inner { base: base.clone(), status, received });
@@ -50,11 +48,11 @@ impl PushService {
     }
 
     fn answers(&self, status: StatusCode) {
-        *self.inner.status.lock().unwrap() = status;
+        *self.inner.status.lock() = status;
     }
 
     fn received(&self) -> usize {
-        self.inner.received.lock().unwrap().len()
+        self.inner.received.lock().len()
     }
 
     /// Waits until this number of messages has arrived.
@@ -91,8 +89,8 @@ async fn receive(State(inner): State<Arc<Inner>>, headers: HeaderMap, body: Byte
     let claims: Value =
         serde_json::from_slice(&decoded(signed.split('.').nth(1).unwrap())).unwrap();
     assert_eq!(claims["aud"], inner.base);
-    inner.received.lock().unwrap().push((headers.clone(), body));
-    *inner.status.lock().unwrap()
+    inner.received.lock().push((headers.clone(), body));
+    *inner.status.lock()
 }
 
 async fn sends(world: &World, method: Method, cookie: &str, body: &Value) -> StatusCode {
@@ -135,7 +133,7 @@ async fn a_person_who_opted_in_is_notified_of_a_request() {
     assert_eq!(subscribes(&world, &bob, &service.subscription("b")).await, StatusCode::NO_CONTENT);
     is_asked(&world, &ann, "ann").await;
     service.receives(1).await;
-    let (headers, body) = service.inner.received.lock().unwrap()[0].clone();
+    let (headers, body) = service.inner.received.lock()[0].clone();
     assert_eq!(headers["urgency"], "high");
     assert!(!body.windows(4).any(|four| four == b"note"), "nothing is readable on the way");
 

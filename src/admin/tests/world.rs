@@ -6,12 +6,13 @@ use channels::{
     ListenError, Outgoing, Person, Receipt, SendError, WebhookError, WebhookRequest, web::Web,
 };
 use chrono::{DateTime, TimeDelta, Utc};
+use parking_lot::{Mutex, RwLock};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, header};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, RwLock},
+    sync::Arc,
     time::Duration,
 };
 use tempfile::TempDir;

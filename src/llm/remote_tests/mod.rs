@@ -14,11 +14,9 @@ use crate::{
     llm::vendor::{Provider, Timeouts},
 };
 use fakes::llm::{self, FakeLlm, Fault};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 const BOTH: [Provider; 2] = [Provider::OpenAi, Provider::Anthropic];
 const ALL: [Provider; 4] =
@@ -113,9 +111,9 @@ fn after_tools() -> Prompt {
 
 async fn ask(model: &RemoteModel, prompt: &Prompt) -> (Result<Reply, ModelError>, Vec<String>) {
     let heard = Mutex::new(Vec::new());
-    let hear = |piece: &str| heard.lock().expect("not poisoned").push(piece.to_owned());
+    let hear = |piece: &str| heard.lock().push(piece.to_owned());
     let answer = model.reply(prompt, &hear).await;
-    (answer, heard.into_inner().expect("not poisoned"))
+    (answer, heard.into_inner())
 }
 
 async fn refused(provider: Provider, answer: impl Into<llm::Answer>) -> ModelError {

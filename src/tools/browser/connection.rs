@@ -169,7 +169,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-fn lock(answers: &Mutex<Answers>) -> std::sync::MutexGuard<'_, Answers> {
+fn lock(answers: &Mutex<Answers>) -> parking_lot::MutexGuard<'_, Answers> {
     answers.lock()
 }
 

@@ -146,7 +146,7 @@ impl ClientEvents {
         self.calls().is_empty()
     }
 
-    fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, Arc<InFlightCall>>> {
+    fn calls(&self) -> parking_lot::MutexGuard<'_, HashMap<ProgressToken, Arc<InFlightCall>>> {
         self.calls.lock()
     }
 }

@@ -19,9 +19,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -46,13 +47,13 @@ impl Fake {
     }
 
     fn sent(&self, method: &str) -> Vec<(HeaderMap, Value)> {
-        let sent = self.0.lock().expect("not poisoned");
+        let sent = self.0.lock();
         sent.iter().filter(|(_, body)| body["method"] == method).cloned().collect()
     }
 }
 
 async fn answer(State(fake): State<Fake>, headers: HeaderMap, Json(body): Json<Value>) -> Response {
-    fake.0.lock().expect("not poisoned").push((headers, body.clone()));
+    fake.0.lock().push((headers, body.clone()));
     let Some(id) = body.get("id") else { return StatusCode::ACCEPTED.into_response() };
     let result = match body["method"].as_str().unwrap_or_default() {
         "initialize" => Ok(json!({

@@ -419,12 +419,12 @@ mod tests {
     /// public one.
     #[derive(Default)]
     struct FakeResolver {
-        asked: std::sync::Mutex<Vec<String>>,
+        asked: parking_lot::Mutex<Vec<String>>,
     }
 
     impl Resolve for FakeResolver {
         fn resolve(&self, name: Name) -> Resolving {
-            self.asked.lock().unwrap().push(name.as_str().to_owned());
+            self.asked.lock().push(name.as_str().to_owned());
             let found: &[&str] = match name.as_str() {
                 "inside.example" => &["127.0.0.1:0"],
                 "mixed.example" => &["93.184.215.14:0", "[::ffff:10.0.0.1]:0"],
@@ -460,11 +460,11 @@ mod tests {
         assert!(matches!(refused, Err(ToolError::NotAuthorized(_))), "{refused:?}");
         assert_eq!(server.asked(), ["GET /redirect"]);
 
-        resolver.asked.lock().unwrap().clear();
+        resolver.asked.lock().clear();
         let open = of(&[&format!("inside.example:{port}")]);
         assert_eq!(asked(&open, &private).await.unwrap().status.as_u16(), 200);
         assert!(open.dial("inside.example", port.parse().unwrap()).await.is_ok());
-        assert_eq!(*resolver.asked.lock().unwrap(), ["inside.example", "inside.example"]);
+        assert_eq!(*resolver.asked.lock(), ["inside.example", "inside.example"]);
     }
 
     struct SilentResolver;

@@ -1,10 +1,11 @@
 //! Tests of credentials over real sockets: the requests that an API receives, and the results.
 
 use fakes::account::{Account, CLIENT, CLIENT_SECRET, KEY};
+use parking_lot::Mutex;
 use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::json;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::{
     client::{WebClient, place},
@@ -207,7 +208,7 @@ struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl std::io::Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -235,7 +236,7 @@ async fn a_credential_is_not_logged() {
         }
     }
     tracing::info!("the end");
-    let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let logged = String::from_utf8(lines.0.lock().clone()).unwrap();
     assert!(logged.contains("the end") && is_clean(&logged), "{logged}");
     assert_eq!(api.issued(), 1);
 }

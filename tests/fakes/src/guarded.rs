@@ -9,12 +9,13 @@ use axum::{
     routing::{get, post},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -72,7 +73,7 @@ impl Guarded {
 
     /// What was asked at the address that the person opened.
     pub fn asked(&self) -> BTreeMap<String, String> {
-        self.asked.lock().expect("not poisoned").clone()
+        self.asked.lock().clone()
     }
 
     /// How often a new token was got for an old one.
@@ -134,7 +135,7 @@ async fn register(Json(client): Json<Value>) -> (StatusCode, Json<Value>) {
 
 async fn authorize(State(state): State<Arc<Guarded>>, Query(asked): Query<Fields>) -> Redirect {
     let back = format!("{}?code=k1&state={}", asked["redirect_uri"], asked["state"]);
-    *state.asked.lock().expect("not poisoned") = asked;
+    *state.asked.lock() = asked;
     Redirect::to(&back)
 }
 

@@ -16,9 +16,10 @@ use countersign::{
     testing::scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::{
     attack_corpus::{ShellAttack, shell_attacks},
@@ -67,7 +68,7 @@ impl Tool for Sink {
     }
 
     async fn run(&self, arguments: Value, _context: &Context) -> Result<Output, ToolError> {
-        self.1.lock().unwrap().push(format!("{} {arguments}", self.0.name));
+        self.1.lock().push(format!("{} {arguments}", self.0.name));
         Ok(Output::text("done"))
     }
 }
@@ -176,7 +177,7 @@ impl<'w> Range<'w> {
             let press = self.world.forged(data);
             self.happens("1", press).await;
         }
-        let mut effects = std::mem::take(&mut *self.ran.lock().unwrap());
+        let mut effects = std::mem::take(&mut *self.ran.lock());
         let deleted = self.world.deleted.swap(0, std::sync::atomic::Ordering::SeqCst);
         effects.extend((0..deleted).map(|_| "delete".to_owned()));
         effects.extend(self.written());

@@ -12,13 +12,14 @@ use countersign::{
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;
+use parking_lot::Mutex;
 use proptest::{
     strategy::{Strategy as _, ValueTree as _},
     test_runner::TestRunner,
 };
 use serde_json::{Map, Value, json};
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 use tokio::sync::Semaphore;
@@ -77,7 +78,7 @@ story! {
             _ => None,
         };
         let run = move |arguments: &Value| {
-            kept.lock().unwrap().push(arguments["method"].to_string());
+            kept.lock().push(arguments["method"].to_string());
             Ok("sent".into())
         };
         world.tools = vec![Arc::new(Made { spec, approval, run })];
@@ -102,7 +103,7 @@ story! {
         assert_snapshot!(world.last(), @"Allow **api**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.model_will(say("Deleted."));
         world.ann_presses("Allow once").await;
-        assert_eq!(*ran.lock().unwrap(), [r#""GET""#, r#""PUT""#, r#""PUT""#, r#""DELETE""#]);
+        assert_eq!(*ran.lock(), [r#""GET""#, r#""PUT""#, r#""PUT""#, r#""DELETE""#]);
     }
 }
 
@@ -120,22 +121,22 @@ story! {
             ..spec("risky", &json!({ "approved": flag, "what": { "type": "string" } }))
         };
         world.tools = vec![Made::tool(risky, move |arguments| {
-            kept.lock().unwrap().push(arguments["approved"].clone());
+            kept.lock().push(arguments["approved"].clone());
             Ok("done".into())
         })];
         world.model_will(call("risky", json!({ "what": "x", "approved": true })));
         world.ann_says("do it").await;
-        assert!(flags.lock().unwrap().is_empty());
+        assert!(flags.lock().is_empty());
         let question = world.room.messages().pop().unwrap().text;
         assert!(question.contains("what") && !question.contains("approved"), "{question}");
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
-        assert_eq!(*flags.lock().unwrap(), [json!(true)], "it has been approved");
+        assert_eq!(*flags.lock(), [json!(true)], "it has been approved");
         world.model_will(call("risky", json!({ "what": "y", "approved": true })));
         world.model_will(say("Then not."));
         world.ann_says("again").await;
         world.ann_presses("Deny").await;
-        assert_eq!(flags.lock().unwrap().len(), 1);
+        assert_eq!(flags.lock().len(), 1);
         assert!(!format!("{:?}", world.prompts()[0].tools).contains("approved"));
     }
 }

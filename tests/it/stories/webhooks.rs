@@ -18,11 +18,12 @@ use countersign::{
     testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
+use parking_lot::Mutex;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -288,7 +289,7 @@ impl Hearer {
                     SharedSecret::standard(secret).unwrap().sign(id, at.unwrap(), body)
                 });
                 assert_eq!(head["webhook-signature"], signed.join(" "));
-                kept.lock().unwrap().push((head, serde_json::from_slice(body).unwrap()));
+                kept.lock().push((head, serde_json::from_slice(body).unwrap()));
                 let status = if answers.len() > 1 { answers.remove(0) } else { answers[0] };
                 let answer =
                     format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
@@ -299,7 +300,7 @@ impl Hearer {
     }
 
     fn received(&self) -> Vec<Value> {
-        self.heard.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
+        self.heard.lock().iter().map(|(_, body)| body.clone()).collect()
     }
 
     fn types(&self) -> Vec<String> {
@@ -432,7 +433,7 @@ story! {
         world.clock.advance(TimeDelta::days(1));
         assert_eq!(deliver_webhooks(world).await, 0);
         let ids: BTreeSet<_> =
-            hearer.heard.lock().unwrap().iter().map(|(head, _)| head["webhook-id"].clone()).collect();
+            hearer.heard.lock().iter().map(|(head, _)| head["webhook-id"].clone()).collect();
         assert_eq!(ids.len(), 1);
         let served = Served::of(world).await;
         let token = served.token("ops", Role::Operator).await;

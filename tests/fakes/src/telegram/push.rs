@@ -54,7 +54,6 @@ async fn deliver(client: &reqwest::Client, webhook: &Webhook, update: &Value) ->
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
 
     use axum::{
         Router,
@@ -66,6 +65,7 @@ mod tests {
 
     use super::super::{FakeTelegram, TOKEN};
     use super::*;
+    use parking_lot::Mutex;
 
     type Seen = Arc<Mutex<Vec<(String, i64)>>>;
 
@@ -74,7 +74,7 @@ mod tests {
         let secret = headers.get("x-telegram-bot-api-secret-token").expect("a secret");
         let update: Value = serde_json::from_str(&body).expect("an update");
         let id = update["update_id"].as_i64().expect("an id");
-        let mut seen = seen.lock().expect("no panic");
+        let mut seen = seen.lock();
         seen.push((secret.to_str().expect("text").to_owned(), id));
         if seen.len() == 1 { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
     }
@@ -96,7 +96,7 @@ mod tests {
         fake.user_says(chat, "Ann", "one");
         fake.user_says(chat, "Ann", "two");
         fake.until(|fake| fake.waiting().is_empty()).await;
-        let seen = seen.lock().expect("no panic").clone();
+        let seen = seen.lock().clone();
         assert!(seen.iter().all(|(secret, _)| secret == "s3"));
         let ids: Vec<i64> = seen.iter().map(|(_, id)| *id).collect();
         assert_eq!((ids.len(), ids[0]), (3, ids[1]));
