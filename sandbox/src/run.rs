@@ -114,12 +114,12 @@ pub async fn keeping(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
         command.process_group(0).kill_on_drop(true).spawn().map_err(SandboxError::NotStarted)?;
-    let (mut stdin, said, complained) =
-        (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (stdin, said, complained) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut stdout, mut stderr) = (Stream::keeping(kept_bytes), Stream::default());
-    let feeding = async {
+    // Drops the input once it is written: it may be large, and the program slow.
+    let feeding = async move {
         // A program may end without reading all of its input.
-        if let Some(mut pipe) = stdin.take() {
+        if let Some(mut pipe) = stdin {
             let _ = pipe.write_all(&input).await;
         }
     };

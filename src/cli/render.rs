@@ -66,9 +66,10 @@ async fn run_on(pool: &RenderPool, branding: &Branding, args: &Render) -> Result
     };
     let output = args.output.clone().unwrap_or_else(|| args.file.with_extension(format.ending()));
     anyhow::ensure!(output != args.file, "the document would overwrite its source");
-    let source =
+    let bytes =
         std::fs::read(&args.file).with_context(|| format!("reading {}", args.file.display()))?;
-    let source = renderers::read::charset::decode(&source);
+    let source = renderers::read::charset::decode(&bytes);
+    drop(bytes);
     let rendered = draw(pool, branding, &args.file, source, format).await?;
     std::fs::write(&output, rendered.bytes)
         .with_context(|| format!("writing {}", output.display()))?;

@@ -27,6 +27,7 @@ mod growth;
 mod init;
 mod kills;
 mod logins;
+mod long_tables;
 mod measured;
 mod pages;
 mod plans;

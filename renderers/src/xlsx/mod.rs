@@ -5,7 +5,8 @@
 //! - [`pages`]: state shared by all sheets
 //! - [`sheet`], [`table`], [`merged`], [`totals`], [`charts`]: writing the sheets
 //! - [`directives`]: totals and conditional formats, requested in comments
-//! - [`mod@stream`]: long tables, written without building a document
+//! - [`mod@stream`]: long tables, written without building a document; `streamed_book`: a workbook
+//!   whose rows are written one at a time
 //! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators, [`dates`]: dates
 //!   and times, [`column`]: what all cells of a column have in common
 //! - `computed`: values of formulas and totals, for the formats that do not compute
@@ -30,6 +31,7 @@ mod runs;
 mod sheet;
 mod signs;
 mod stream;
+mod streamed_book;
 mod table;
 mod totals;
 mod widths;

@@ -1,21 +1,25 @@
-//! Long tables: CSV lines are written to the sheet one at a time, so that memory use stays low.
+//! Long tables: CSV lines are written to the sheet one at a time, so that the memory for a workbook
+//! is that of its CSV and its file.
 //!
-//! Written rows are kept in a temporary file until the workbook is assembled: the only place in
-//! this crate that writes a file. If no temporary file can be created, the rows stay in memory.
+//! The lines are read twice: first their number and the formats of their cells are determined, then
+//! `streamed_book` writes them.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
 
-use rust_xlsxwriter::{Format, Worksheet, XlsxError};
+use rust_xlsxwriter::{Format, XlsxError};
 
 use super::cells::{CELL_CHARS, Typed};
 use super::column::Notation;
 use super::pages::Pages;
 use super::properties::workbook;
 use super::signs::Signs;
+use super::streamed_book::{RowXml, with_rows};
 use super::{column, look, plan};
 use crate::Document;
 use crate::budgets::TABLE_COLUMNS;
-use crate::document::Align;
+use crate::document::{Align, Meta};
 use crate::markdown::clean;
 use crate::package::look::look as theme;
 use crate::pdf::fontset::Fonts;
@@ -23,7 +27,7 @@ use crate::records::Records;
 use crate::rendered::{RenderError, Rendered};
 
 /// Excel's limit.
-const ROWS: usize = 1_048_576;
+const ROWS: u32 = 1_048_576;
 /// The number of lines that are sampled for column widths and number notation.
 const MEASURED: usize = 500;
 const WIDEST: usize = 60;
@@ -34,37 +38,51 @@ pub const FORMULAS: &str = "cells that begin with = stay text: rows are data, no
 /// A workbook with one sheet from CSV text, whose first line names the columns. Of `document`, only
 /// its metadata is used.
 pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
-    let (text, removed) = clean::source(csv);
-    let mut losses = StreamLosses { removed, ..StreamLosses::default() };
+    let (text, removed) = cleaned(csv);
     let mut records = Records::of(&text);
     let above = records.take_title();
-    let widths = widths(records.clone())?;
-    let written =
-        write(document, records.clone(), &widths, &mut losses, true).or_else(|error| match error {
-            XlsxError::TempFileError(..) => {
-                losses = StreamLosses { removed, ..StreamLosses::default() };
-                write(document, records.clone(), &widths, &mut losses, false)
-            }
-            other => Err(other),
+    let table = LongTable::of(&document.meta, records)?;
+    let survey = table.survey()?;
+    let mut losses = StreamLosses { removed, dates: table.ambiguous(), ..StreamLosses::default() };
+    let book = table.empty_book(document, &survey, &mut losses.paper).map_err(not_written)?;
+    let written = with_rows(book, OUTPUT_BYTES, |samples, sheet| {
+        let formats = survey.formats.iter().enumerate();
+        let styles = formats.map(|(at, format)| {
+            let (row, column) = table.sample(at);
+            (format.clone(), samples.style(row, column))
         });
-    let bytes = written.map_err(|error| match error {
-        XlsxError::RowColumnLimitError => RenderError::TooLarge(format!(
-            "The CSV has more than {ROWS} lines, which is Excel's limit. Split it."
+        table.write(&styles.collect(), sheet, &mut losses)
+    });
+    let bytes = written.map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => RenderError::TooLarge(format!(
+            "The workbook has more than {OUTPUT_BYTES} bytes, which is the limit. Split it."
         )),
-        error => RenderError::Invalid(format!("The workbook could not be written: {error}")),
+        _ => not_written(error),
     })?;
-    if bytes.len() > OUTPUT_BYTES {
-        return Err(RenderError::TooLarge(format!(
-            "The workbook has {} bytes; the limit is {OUTPUT_BYTES}. Split it.",
-            bytes.len()
-        )));
-    }
     let mut warnings = document.warnings.clone();
     warnings.extend(losses.sentences());
     warnings.extend(above.map(|above| {
         format!("The line “{above:.60}” above the header was left out of the workbook.")
     }));
     Ok(Rendered { bytes, pages: 1, warnings })
+}
+
+fn not_written(error: impl std::fmt::Display) -> RenderError {
+    RenderError::Invalid(format!("The workbook could not be written: {error}"))
+}
+
+/// Text without characters that a workbook may not contain, and how many were removed. Most texts
+/// have none, and are not copied.
+fn cleaned(csv: &str) -> (Cow<'_, str>, usize) {
+    let is_harmless = |c: char| {
+        matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{a0}'..='\u{2027}')
+            || matches!(c, '\u{2030}'..='\u{d7ff}')
+    };
+    if csv.chars().all(is_harmless) {
+        return (Cow::Borrowed(csv), 0);
+    }
+    let (text, removed) = clean::source(csv);
+    (Cow::Owned(text), removed)
 }
 
 fn widths(records: Records<'_>) -> Result<Vec<usize>, RenderError> {
@@ -117,51 +135,146 @@ impl StreamLosses {
             .chain(self.paper.clone())
             .collect()
     }
+
+    /// The text of a cell.
+    fn text(&mut self, field: &str) -> String {
+        self.formulas += usize::from(field.starts_with('='));
+        let text = clean::text(field);
+        if text.encode_utf16().count() <= CELL_CHARS {
+            return text;
+        }
+        self.cut += 1;
+        text.chars().take(CELL_CHARS / 2).collect()
+    }
 }
 
-fn write(
-    document: &Document,
-    mut records: Records<'_>,
-    widths: &[usize],
-    losses: &mut StreamLosses,
-    in_constant_memory: bool,
-) -> Result<Vec<u8>, XlsxError> {
-    let meta = &document.meta;
-    let mut book = workbook(meta)?;
-    let sheet = if in_constant_memory {
-        book.add_worksheet_with_constant_memory()?
-    } else {
-        book.add_worksheet()
-    };
-    sheet.set_name(plan::clean_name(meta.title.as_deref().unwrap_or("Rows")))?;
-    for (column, width) in widths.iter().enumerate() {
-        sheet.set_column_width(column as u16, *width as f64)?;
+/// A table whose rows are read more than once.
+struct LongTable<'t> {
+    names: Vec<String>,
+    /// The rows below the header.
+    records: Records<'t>,
+    /// The width of each column, in characters.
+    widths: Vec<usize>,
+    notations: Vec<Notation>,
+}
+
+/// What has to be known of a table before it is written.
+struct Survey {
+    /// The number of rows below the header.
+    rows: u32,
+    /// The number formats of its cells, each once.
+    formats: Vec<String>,
+}
+
+impl<'t> LongTable<'t> {
+    fn of(meta: &Meta, mut records: Records<'t>) -> Result<Self, RenderError> {
+        let widths = widths(records.clone())?;
+        let names = records.next().unwrap_or_default();
+        let language = meta.language.as_deref();
+        let usual = Signs::of(language, records.may_have_commas());
+        let notations = notations(usual, language, records.clone(), widths.len());
+        Ok(Self { names, records, widths, notations })
     }
-    Pages::new(document, &Fonts::default(), &mut losses.paper).paper(sheet, widths.iter().sum())?;
-    sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
-    let head = look::header(Align::Start.into(), &theme(meta));
-    let names = records.next().unwrap_or_default();
-    for (column, field) in names.iter().enumerate() {
-        sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
+
+    fn ambiguous(&self) -> Vec<String> {
+        let columns = self.names.iter().zip(&self.notations);
+        let ambiguous = columns.filter(|(_, notation)| notation.is_ambiguous);
+        ambiguous.map(|(name, _)| column::ambiguous(name)).collect()
     }
-    let usual = Signs::of(meta.language.as_deref(), records.may_have_commas());
-    let notations = notations(usual, meta.language.as_deref(), records.clone(), widths.len());
-    let ambiguous = names.iter().zip(&notations).filter(|(_, notation)| notation.is_ambiguous);
-    losses.dates = ambiguous.map(|(name, _)| column::ambiguous(name)).collect();
-    let mut formats = HashMap::new();
-    let mut row = 0;
-    for record in records.by_ref() {
-        row += 1;
-        losses.surplus += record.len().saturating_sub(widths.len());
-        for (column, (field, notation)) in record.iter().zip(&notations).enumerate() {
-            let (column, notation) = (column as u16, *notation);
-            let streamed = StreamedCell { row, column, field, notation };
-            cell(sheet, streamed, &mut formats, losses)?;
+
+    fn survey(&self) -> Result<Survey, RenderError> {
+        let mut survey = Survey { rows: 0, formats: Vec::new() };
+        let mut known = HashSet::new();
+        for record in self.records.clone() {
+            survey.rows += 1;
+            if survey.rows == ROWS {
+                return Err(RenderError::TooLarge(format!(
+                    "The CSV has more than {ROWS} lines, which is Excel's limit. Split it."
+                )));
+            }
+            for (field, notation) in record.iter().zip(&self.notations) {
+                let format = match notation.read(field) {
+                    Typed::Number { format, .. } => format,
+                    Typed::Moment { format, .. } => format.to_owned(),
+                    Typed::Bool(_) | Typed::Text => continue,
+                };
+                if !known.contains(&format) {
+                    survey.formats.push(format.clone());
+                    known.insert(format);
+                }
+            }
         }
+        Ok(survey)
     }
-    losses.quote = records.warning();
-    sheet.autofilter(0, 0, row, widths.len() as u16 - 1)?;
-    book.save_to_buffer()
+
+    /// Where the sample of a format is: below the header, and within the table, because every
+    /// format is that of a cell.
+    fn sample(&self, format: usize) -> (u32, u16) {
+        let columns = self.widths.len();
+        ((format / columns) as u32 + 1, (format % columns) as u16)
+    }
+
+    /// A workbook with the header, whose other cells are samples of the formats.
+    fn empty_book(
+        &self,
+        document: &Document,
+        survey: &Survey,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<u8>, XlsxError> {
+        let meta = &document.meta;
+        let last_column = self.widths.len() as u16 - 1;
+        let mut book = workbook(meta)?;
+        let sheet = book.add_worksheet();
+        sheet.set_name(plan::clean_name(meta.title.as_deref().unwrap_or("Rows")))?;
+        for (column, width) in self.widths.iter().enumerate() {
+            sheet.set_column_width(column as u16, *width as f64)?;
+        }
+        let width = self.widths.iter().sum();
+        Pages::new(document, &Fonts::default(), warnings).paper(sheet, width)?;
+        sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
+        let head = look::header(Align::Start.into(), &theme(meta));
+        for (column, field) in self.names.iter().enumerate() {
+            sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
+        }
+        if survey.rows > 0 {
+            // The sheet states its dimensions, which are those of the written cells.
+            sheet.write_blank(survey.rows, last_column, &head)?;
+        }
+        for (at, format) in survey.formats.iter().enumerate() {
+            let (row, column) = self.sample(at);
+            sheet.write_blank(row, column, &Format::new().set_num_format(format))?;
+        }
+        sheet.autofilter(0, 0, survey.rows, last_column)?;
+        book.save_to_buffer()
+    }
+
+    /// Writes the rows. `styles` has the number of the style of each format.
+    fn write(
+        &self,
+        styles: &HashMap<String, u32>,
+        sheet: &mut dyn Write,
+        losses: &mut StreamLosses,
+    ) -> io::Result<()> {
+        let style = |format: &str| styles.get(format).copied().unwrap_or(0);
+        let mut records = self.records.clone();
+        let mut row = RowXml::new(self.widths.len());
+        for (at, record) in records.by_ref().enumerate() {
+            row.begin(at as u32 + 1);
+            losses.surplus += record.len().saturating_sub(self.widths.len());
+            for (column, (field, notation)) in record.iter().zip(&self.notations).enumerate() {
+                match notation.read(field) {
+                    Typed::Bool(truth) => row.boolean(column, truth),
+                    Typed::Number { value, format } => row.number(column, value, style(&format)),
+                    Typed::Moment { serial, format } => row.number(column, serial, style(format)),
+                    Typed::Text if field.is_empty() => {}
+                    Typed::Text => row.text(column, &losses.text(field)),
+                }
+            }
+            sheet.write_all(row.end())?;
+        }
+        losses.quote = records.warning();
+        Ok(())
+    }
 }
 
 /// The notation of each column.
@@ -177,48 +290,6 @@ fn notations(
         Notation::of(usual, language, fields.map(String::as_str))
     };
     (0..columns).map(of_column).collect()
-}
-
-/// A field, where it is written, and how its column is read.
-struct StreamedCell<'a> {
-    row: u32,
-    column: u16,
-    field: &'a str,
-    notation: Notation,
-}
-
-fn cell(
-    sheet: &mut Worksheet,
-    StreamedCell { row, column, field, notation }: StreamedCell<'_>,
-    formats: &mut HashMap<String, Format>,
-    losses: &mut StreamLosses,
-) -> Result<(), XlsxError> {
-    let mut format = |shown: &str| {
-        let known = formats.entry(shown.to_owned());
-        known.or_insert_with(|| Format::new().set_num_format(shown)).clone()
-    };
-    match notation.read(field) {
-        Typed::Bool(truth) => {
-            sheet.write_boolean(row, column, truth)?;
-        }
-        Typed::Number { value, format: shown } => {
-            sheet.write_number_with_format(row, column, value, &format(&shown))?;
-        }
-        Typed::Moment { serial, format: shown } => {
-            sheet.write_number_with_format(row, column, serial, &format(shown))?;
-        }
-        Typed::Text if field.is_empty() => {}
-        Typed::Text => {
-            losses.formulas += usize::from(field.starts_with('='));
-            let mut text = clean::text(field);
-            if text.encode_utf16().count() > CELL_CHARS {
-                losses.cut += 1;
-                text = text.chars().take(CELL_CHARS / 2).collect();
-            }
-            sheet.write_string(row, column, text)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -247,6 +318,34 @@ mod tests {
         assert!(!sheet.contains("<f>") && sheet.contains("<autoFilter ref=\"A1:D3002\""));
         assert!(sheet.contains("<v>1.5</v>") && sheet.contains("<v>46112</v>"));
         assert_eq!(sheet.matches("<row ").count(), 3_002);
+        assert!(sheet.contains("<dimension ref=\"A1:D3002\"/>"), "{sheet:.600}");
+    }
+
+    /// Another reader finds the values, and their formats.
+    #[test]
+    fn every_format_of_a_cell_is_kept() {
+        let mut csv = "amount,share,sum,day,text\n".to_owned();
+        csv.extend((0..50).map(|n| format!("$1.{n:02},7%,\"1,234\",2026-03-31,_x0041_ {n}\n")));
+        let rendered = stream(&titled("Formats"), &csv).unwrap();
+        let read = crate::read::to_markdown("a.xlsx", &rendered.bytes).unwrap().markdown;
+        assert!(read.contains("1.49 | 7% | 1,234 | 2026-03-31 |"), "{read}");
+        let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).unwrap();
+        let mut sheet = String::new();
+        package.by_name("xl/worksheets/sheet1.xml").unwrap().read_to_string(&mut sheet).unwrap();
+        assert!(sheet.contains("_x005F_x0041_ 49"), "{sheet:.600}");
+    }
+
+    #[test]
+    fn more_rows_than_a_sheet_has_are_refused_before_they_are_written() {
+        let rows = "1\n".repeat(ROWS as usize);
+        let refused = stream(&titled("x"), &format!("n\n{rows}")).unwrap_err().to_string();
+        assert!(refused.contains("more than 1048576 lines"), "{refused}");
+    }
+
+    #[test]
+    fn text_is_copied_only_if_something_is_removed() {
+        assert!(matches!(cleaned("a,ä\r\n“1”,中\n"), (Cow::Borrowed(_), 0)));
+        assert_eq!(cleaned("\u{feff}a\u{1},b\n"), (Cow::Owned("a,b\n".to_owned()), 1));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     confined_jobs::ConfinedJob,
-    protocol::{Names, RenderOptions, RenderRequest, RenderResponse},
+    protocol::{self, Names, RenderOptions, RenderRequest, RenderResponse},
 };
 use crate::tools::ToolError;
 
@@ -72,8 +72,7 @@ impl RenderPool {
     #[cfg(test)]
     pub fn real() -> Self {
         Self::here(|order| {
-            let order = serde_json::to_vec(&order).expect("a request is plain text and numbers");
-            let mut answer = super::protocol::answer(&order, &[]);
+            let mut answer = protocol::answer(&protocol::encode(order), &[]);
             let end = answer.iter().position(|byte| *byte == b'\n').expect("a line comes first");
             let bytes = answer.split_off(end + 1);
             (serde_json::from_slice(&answer).expect("we wrote it"), bytes)
@@ -108,7 +107,7 @@ impl RenderPool {
     /// error.
     pub async fn ask(&self, order: RenderRequest) -> Result<(RenderResponse, Vec<u8>), ToolError> {
         let (answer, bytes) = match &self.place {
-            RunsIn::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, &order).await?,
+            RunsIn::Apart(sandbox, fonts) => self.ask_apart(sandbox, fonts, order).await?,
             #[cfg(test)]
             RunsIn::Here(answer) => answer(order),
         };
@@ -122,11 +121,11 @@ impl RenderPool {
         &self,
         sandbox: &Sandbox,
         fonts: &[PathBuf],
-        order: &RenderRequest,
+        order: RenderRequest,
     ) -> Result<(RenderResponse, Vec<u8>), ToolError> {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let command = ConfinedJob::Draw(fonts.to_vec()).command(sandbox, self.limits)?;
-        let order = serde_json::to_vec(order).expect("a request is plain text and numbers");
+        let order = protocol::encode(order);
         let mut ended = run::keeping(self.max_bytes, command, order, self.wait).await?;
         let line = ended.stdout.head.iter().position(|byte| *byte == b'\n');
         let said = line.map(|end| &ended.stdout.head[..end]).and_then(|line| {

@@ -8,7 +8,7 @@ use renderers::{
     markdown, rows,
 };
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::{mem, path::PathBuf};
 
 use super::{
     blob::Blob,
@@ -17,7 +17,7 @@ use super::{
     request::{Aspect, RenderPart, RenderText},
 };
 
-/// Sent as JSON.
+/// Sent as a line of JSON; a CSV follows as it is.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum RenderRequest {
     /// List the files that these texts refer to.
@@ -82,11 +82,29 @@ pub enum Breakdown {
     Panic,
 }
 
+/// The request as it is sent. Within the JSON, a CSV would be in memory twice, here and there.
+pub fn encode(mut request: RenderRequest) -> Vec<u8> {
+    let csv = match &mut request {
+        RenderRequest::File(options) => match &mut options.text {
+            RenderText::Csv(csv) => mem::take(csv),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    let mut bytes = serde_json::to_vec(&request).expect("a request is plain text and numbers");
+    bytes.reserve_exact(csv.len() + 1);
+    bytes.push(b'\n');
+    bytes.extend_from_slice(csv.as_bytes());
+    bytes
+}
+
 /// Handles a request, with the fonts of these folders.
 pub fn answer(order: &[u8], fonts: &[PathBuf]) -> Vec<u8> {
+    let end = order.iter().position(|byte| *byte == b'\n').unwrap_or(order.len());
+    let (order, csv) = order.split_at(end);
     let done = serde_json::from_slice(order)
         .map_err(|error| RenderError::Invalid(error.to_string()))
-        .and_then(|order| follow(order, fonts));
+        .and_then(|order| follow(order, csv.strip_prefix(b"\n").unwrap_or_default(), fonts));
     let (answer, bytes) =
         done.unwrap_or_else(|refused| (RenderResponse::Refused(refused.to_string()), Vec::new()));
     let mut whole = serde_json::to_vec(&answer).expect("an answer is plain text and numbers");
@@ -97,6 +115,7 @@ pub fn answer(order: &[u8], fonts: &[PathBuf]) -> Vec<u8> {
 
 fn follow(
     order: RenderRequest,
+    csv: &[u8],
     fonts: &[PathBuf],
 ) -> Result<(RenderResponse, Vec<u8>), RenderError> {
     match order {
@@ -108,7 +127,9 @@ fn follow(
             Ok((RenderResponse::Names(Names { pictures, template }), Vec::new()))
         }
         RenderRequest::File(options) => {
-            let (Rendered { mut bytes, pages, warnings }, picture, title) = draw(*options, fonts)?;
+            let csv = str::from_utf8(csv).map_err(|odd| RenderError::Invalid(odd.to_string()))?;
+            let (file, picture, title) = draw(*options, csv, fonts)?;
+            let Rendered { mut bytes, pages, warnings } = file;
             let picture = picture.unwrap_or_default();
             bytes.extend(&picture);
             let picture_bytes = picture.len();
@@ -123,15 +144,14 @@ fn follow(
 type RenderResult = (Rendered, Option<Vec<u8>>, Option<String>);
 
 /// The file, a picture of it, and the title of its contents.
-fn draw(options: RenderOptions, fonts: &[PathBuf]) -> Result<RenderResult, RenderError> {
+fn draw(options: RenderOptions, csv: &str, fonts: &[PathBuf]) -> Result<RenderResult, RenderError> {
     let RenderOptions { format, text, title, date, aspect, assets, with_picture } = options;
     let named = title.as_deref().unwrap_or("Rows");
-    let mut long = None;
+    let is_csv = matches!(text, RenderText::Csv(_));
+    let is_streamed = is_csv && format == Format::Xlsx && rows::is_long(csv);
     let mut document = match text {
-        RenderText::Csv(csv) if format == Format::Xlsx && rows::is_long(&csv) => {
-            long = Some(csv);
-            Document::default()
-        }
+        RenderText::Csv(_) if is_streamed => Document::default(),
+        RenderText::Csv(_) => rows::from_csv(named, csv)?,
         text => read(named, text)?,
     };
     document.meta.title = document.meta.title.or(title);
@@ -142,8 +162,8 @@ fn draw(options: RenderOptions, fonts: &[PathBuf]) -> Result<RenderResult, Rende
         None => {}
     }
     assets.apply_to(&mut document);
-    if let Some(csv) = long {
-        return Ok((rows::stream(&document, &csv)?, None, document.meta.title));
+    if is_streamed {
+        return Ok((rows::stream(&document, csv)?, None, document.meta.title));
     }
     if matches!(format, Format::Pdf | Format::Docx) {
         drop_repeated_title(&mut document);
