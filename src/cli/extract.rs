@@ -2,18 +2,19 @@
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
-use renderers::read::{Reading, limits::INPUT_BYTES};
+use renderers::read::limits::INPUT_BYTES;
 use sandbox::Sandbox;
 use std::{
     collections::BTreeMap,
     io::{self, Write as _},
     path::PathBuf,
+    sync::Arc,
 };
 
 use super::output::OutputFormat;
 use crate::{
     config::{Config, secret::Secret},
-    tools::workspace::confined_reader,
+    tools::documents::{office::Office, reader::DocumentReader},
 };
 
 #[derive(Debug, Args)]
@@ -42,9 +43,11 @@ pub async fn run(
     let given = args.password_env.clone().map(|env| Secret::Env { env }.reveal(variables));
     let mut passwords: Vec<_> = given.transpose()?.into_iter().collect();
     passwords.extend(config.extraction.passwords(variables)?);
-    let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
-    let read = confined_reader::document(&sandbox, &name, &bytes, &passwords).await;
-    let read: Reading = read.map_err(|problem| anyhow!("{problem}"))?;
+    let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
+    let office = Office::installed(&sandbox);
+    let reader =
+        DocumentReader { sandbox: &sandbox, passwords: &passwords, office: office.as_ref() };
+    let read = reader.read(&name, &bytes).await.map_err(|problem| anyhow!("{problem}"))?;
     for warning in &read.warnings {
         writeln!(io::stderr(), "warning: {warning}")?;
     }

@@ -80,6 +80,7 @@ impl DocumentFixture {
         let extract = ExtractDocument {
             sandbox: sandbox.clone(),
             passwords: vec!["wrong".into(), "swordfish 7".into()],
+            office: None,
         };
         Self { context, extract, shell: Shell { sandbox, egress: None }, folder }
     }
@@ -475,7 +476,7 @@ async fn failed_recognition_is_retried() {
     let picture = base64::engine::general_purpose::STANDARD.decode(HELLO).unwrap();
     fixture.has("hello.png", picture);
     let bare = Arc::new(Sandbox::without_bubblewrap(BINARY.as_ref(), "no sandbox today"));
-    let without = ExtractDocument { sandbox: bare, passwords: Vec::new() };
+    let without = ExtractDocument { sandbox: bare, passwords: Vec::new(), office: None };
     let arguments = json!({ "path": "hello.png" });
     let said = without.run(arguments.clone(), &fixture.context).await.unwrap().text;
     assert!(said.contains("no sandbox today"), "{said}");

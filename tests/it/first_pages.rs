@@ -25,7 +25,7 @@ use crate::{
 const OFFICE: [Format; 3] = [Format::Docx, Format::Xlsx, Format::Pptx];
 
 /// A program that does this with `$file`, installed like LibreOffice.
-fn soffice(folder: &Path, script: &str) -> PathBuf {
+pub fn soffice(folder: &Path, script: &str) -> PathBuf {
     let program = folder.join("office/program/soffice");
     fs::create_dir_all(program.parent().unwrap()).unwrap();
     fs::write(&program, format!("#!/bin/sh\nfor file; do :; done\n{script}\n")).unwrap();
@@ -42,7 +42,7 @@ async fn sent(fixture: &DocumentFixture, format: Format, script: &str) -> Vec<At
         office.wait = Duration::from_millis(300);
     }
     let name = format!("render_{}", format.ending());
-    let tools = documents::tools(Branding::default(), &sandbox, Some(office));
+    let tools = documents::tools(Branding::default(), &sandbox, Some(Arc::new(office)));
     let tool = tools.into_iter().find(|tool| tool.spec().name == name).unwrap();
     tool.run(json!({ "markdown": "# Rivers" }), &fixture.context).await.unwrap().attachments
 }
@@ -76,7 +76,7 @@ async fn an_office_file_becomes_a_pdf_of_the_workspace() {
     let sandbox = Arc::new(sandbox().await);
     let script = r#"{ printf '%%PDF-'; cat "$file"; } >"${file%.*}.pdf""#;
     let office = Office::at(&soffice(folder.path(), script), &sandbox).unwrap();
-    let tools = documents::tools(Branding::default(), &sandbox, Some(office));
+    let tools = documents::tools(Branding::default(), &sandbox, Some(Arc::new(office)));
     let tool = tools.into_iter().find(|tool| tool.spec().name == "convert_document").unwrap();
     let run = |path: &str, from: &str| {
         let (tool, context) = (tool.clone(), fixture.context.clone());

@@ -29,6 +29,7 @@ mod kills;
 mod logins;
 mod long_tables;
 mod measured;
+mod old_formats;
 mod pages;
 mod plans;
 mod power_failure;

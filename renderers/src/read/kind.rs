@@ -9,10 +9,79 @@ use super::{
 /// The signature of Microsoft's formats before 2007.
 pub(super) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
+/// A format of Microsoft Office before 2007.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OldFormat {
+    /// Word.
+    Word,
+    /// Excel.
+    Excel,
+    /// PowerPoint.
+    PowerPoint,
+}
+
+/// The streams in which these formats have their contents.
+const STREAMS: [(&str, OldFormat); 4] = [
+    ("WordDocument", OldFormat::Word),
+    ("PowerPoint Document", OldFormat::PowerPoint),
+    ("Workbook", OldFormat::Excel),
+    ("Book", OldFormat::Excel),
+];
+/// The size of an entry in the directory of streams ([MS-CFB] 2.6.1), which is also its alignment.
+const ENTRY_BYTES: usize = 128;
+/// Where an entry has the length of its name.
+const NAME_BYTES: usize = 64;
+
+impl OldFormat {
+    /// The format of a file, by the names of its streams. If it contains a file of another format,
+    /// its own name decides. `None` for all other files, also for newer ones that are protected by
+    /// a password.
+    pub fn of(name: &str, bytes: &[u8]) -> Option<Self> {
+        if !bytes.starts_with(COMPOUND) {
+            return None;
+        }
+        let ending = ending(name);
+        let mut formats = bytes.chunks_exact(ENTRY_BYTES).filter_map(stream);
+        let first = formats.clone().next()?;
+        Some(formats.find(|format| ending.starts_with(format.ending())).unwrap_or(first))
+    }
+
+    /// The extension of such files.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Word => "doc",
+            Self::Excel => "xls",
+            Self::PowerPoint => "ppt",
+        }
+    }
+
+    /// The extension since 2007.
+    pub fn new_ending(self) -> &'static str {
+        match self {
+            Self::Word => "docx",
+            Self::Excel => "xlsx",
+            Self::PowerPoint => "pptx",
+        }
+    }
+}
+
+/// The format of which this entry names the stream.
+fn stream(entry: &[u8]) -> Option<OldFormat> {
+    if !matches!(entry, [b'W' | b'P' | b'B', 0, ..]) {
+        return None;
+    }
+    let is_of = |name: &str| {
+        let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+        let length = (name.len() as u16).to_le_bytes();
+        entry.starts_with(&name) && entry[NAME_BYTES..].starts_with(&length)
+    };
+    STREAMS.iter().find(|(name, _)| is_of(name)).map(|(_, format)| *format)
+}
+
 /// Detects the type of a file from its content, then from its extension. Fails if there is no
 /// reader for the type.
 pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
+    let ending = ending(name);
     let start = &bytes[..bytes.len().min(1024)];
     if start.windows(5).any(|five| five == b"%PDF-") {
         return Ok(Kind::Pdf);
@@ -21,7 +90,7 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
         return package(bytes);
     }
     if bytes.starts_with(COMPOUND) {
-        return compound(&ending);
+        return compound(name, bytes);
     }
     if start.starts_with(rtf::START) {
         return Ok(Kind::Rtf);
@@ -36,14 +105,18 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
     Ok(text(&ending, start))
 }
 
+/// The extension in lower case.
+fn ending(name: &str) -> String {
+    name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default()
+}
+
 /// Whether files with this extension are never empty.
 pub fn is_binary(name: &str) -> bool {
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
     let binary = [
         "pdf", "docx", "xlsx", "xlsb", "xls", "pptx", "odt", "ods", "odp", "doc", "ppt", "rtf",
         "png", "jpg", "jpeg", "gif", "webp", "bmp",
     ];
-    ending.is_some_and(|ending| binary.contains(&ending.as_str()))
+    binary.contains(&ending(name).as_str())
 }
 
 /// Uses the parts of the package, because the file name may be wrong.
@@ -70,10 +143,14 @@ fn package(bytes: &[u8]) -> Result<Kind, ReadError> {
     }
 }
 
-fn compound(ending: &str) -> Result<Kind, ReadError> {
-    match ending {
-        "xls" | "xlt" | "xla" => Ok(Kind::Xls),
-        _ => Err(ReadError::Unknown(
+fn compound(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
+    match (OldFormat::of(name, bytes), ending(name).as_str()) {
+        (Some(OldFormat::Excel), _) | (None, "xls" | "xlt" | "xla") => Ok(Kind::Xls),
+        (Some(format), _) => Err(ReadError::Unknown(format!(
+            "This is an Office file from before 2007: save it as .{}.",
+            format.new_ending()
+        ))),
+        (None, _) => Err(ReadError::Unknown(
             "This is an Office file from before 2007: save it as .docx, .xlsx or .pptx.".into(),
         )),
     }
@@ -97,4 +174,48 @@ fn unknown() -> ReadError {
          RTF, CSV, JSON, text and pictures can be read."
             .into(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A compound file with streams of these names.
+    fn compound_file(streams: &[&str]) -> Vec<u8> {
+        let mut file = COMPOUND.to_vec();
+        file.resize(512, 0);
+        for name in streams {
+            let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+            let mut entry = [0; ENTRY_BYTES];
+            entry[..name.len()].copy_from_slice(&name);
+            entry[NAME_BYTES] = name.len() as u8;
+            file.extend(entry);
+        }
+        file
+    }
+
+    #[test]
+    fn formats_before_2007_are_told_apart_by_their_streams() {
+        let of = |name: &str, streams: &[&str]| OldFormat::of(name, &compound_file(streams));
+        assert_eq!(of("a.doc", &["Root Entry", "WordDocument"]), Some(OldFormat::Word));
+        assert_eq!(of("a", &["Root Entry", "PowerPoint Document"]), Some(OldFormat::PowerPoint));
+        assert_eq!(of("a.doc", &["Root Entry", "Workbook"]), Some(OldFormat::Excel));
+        assert_eq!(of("a.xls", &["Book"]), Some(OldFormat::Excel));
+        assert_eq!(of("a.xlt", &["WordDocument", "Workbook"]), Some(OldFormat::Word));
+        assert_eq!(of("a.xls", &["WordDocument", "Workbook"]), Some(OldFormat::Excel));
+        assert_eq!(of("a.doc", &["EncryptedPackage"]), None);
+        assert_eq!(of("a.doc", &["WordDocuments"]), None);
+        assert_eq!(OldFormat::of("a.doc", b"WordDocument"), None);
+    }
+
+    #[test]
+    fn the_format_in_which_to_save_an_old_file_is_named() {
+        let kind = |name: &str, streams: &[&str]| super::of(name, &compound_file(streams));
+        assert_eq!(kind("a", &["Workbook"]), Ok(Kind::Xls));
+        assert_eq!(kind("a.xls", &[]), Ok(Kind::Xls));
+        for (stream, ending) in [("WordDocument", ".docx."), ("PowerPoint Document", ".pptx.")] {
+            let refused = kind("a.bin", &[stream]).unwrap_err().to_string();
+            assert!(refused.ends_with(ending), "{refused}");
+        }
+    }
 }

@@ -83,9 +83,9 @@ pub fn sandboxed(
     passwords: Vec<SecretString>,
     with_shell: Option<shell::CommandNetwork>,
 ) -> Vec<Arc<dyn Tool>> {
-    let office = documents::office::Office::installed(sandbox);
-    let mut tools = documents::tools(branding, sandbox, office);
-    tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone(), passwords }));
+    let office = documents::office::Office::installed(sandbox).map(Arc::new);
+    let mut tools = documents::tools(branding, sandbox, office.clone());
+    tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone(), passwords, office }));
     if let Some(shell::CommandNetwork(egress)) = with_shell {
         tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
     }

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
+use super::{office::Office, reader::DocumentReader};
 use crate::{
     agent::catalog::{Confinement, Domain, Subject, ToolSpec},
     tools::{
@@ -21,7 +22,7 @@ use crate::{
             overflow,
         },
         files::page::{Pager, Range, TextPage},
-        workspace::{self, confined_reader},
+        workspace,
     },
 };
 
@@ -56,6 +57,8 @@ pub struct ExtractDocument {
     pub sandbox: Arc<Sandbox>,
     /// The passwords that are tried for protected documents.
     pub passwords: Vec<SecretString>,
+    /// For formats before 2007; `None` if LibreOffice is not installed.
+    pub office: Option<Arc<Office>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,8 +129,9 @@ impl ExtractDocument {
         let mut reading = if let Some(reading) = before {
             reading
         } else {
-            let reading =
-                confined_reader::document(&self.sandbox, &name, &bytes, &self.passwords).await?;
+            let (passwords, office) = (&self.passwords, self.office.as_deref());
+            let reader = DocumentReader { sandbox: &self.sandbox, passwords, office };
+            let reading = reader.read(&name, &bytes).await?;
             keep(&kept, &reading, context).await;
             reading
         };

@@ -16,6 +16,7 @@ pub mod office;
 mod pictures;
 pub mod pool;
 pub mod protocol;
+pub mod reader;
 pub mod request;
 
 pub use branding::Branding;
@@ -49,10 +50,9 @@ const FORMATS: [Format; 4] = [Format::Pdf, Format::Docx, Format::Xlsx, Format::P
 pub fn tools(
     branding: Branding,
     sandbox: &Arc<Sandbox>,
-    office: Option<Office>,
+    office: Option<Arc<Office>>,
 ) -> Vec<Arc<dyn Tool>> {
     let pool = Arc::new(RenderPool::new(sandbox.clone(), branding.fonts()));
-    let office = office.map(Arc::new);
     let editing = editing::tools(&pool, office.clone());
     let office = office.filter(|_| branding.office_previews);
     let branding = Arc::new(branding);

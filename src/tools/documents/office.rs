@@ -1,6 +1,6 @@
-//! Renders the first page of a Word, Excel or PowerPoint file as a picture, for chats that show
-//! one. LibreOffice, if installed, renders the very file that is sent, in the sandbox. If it is
-//! missing or takes too long, the file is sent without a picture.
+//! LibreOffice, if installed, in the sandbox. It draws the first page of a Word, Excel or PowerPoint
+//! file as a picture, for chats that show one: of the very file that is sent, which is sent without
+//! a picture if that takes too long. It also converts files to PDF, and from formats before 2007.
 
 use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use std::{
@@ -89,6 +89,12 @@ impl Office {
     pub async fn pdf(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
         let pdf = Drawing { to: "pdf", magic: b"%PDF-", max_bytes: run::KEPT_BYTES };
         timeout(CONVERT_FOR, self.draw(ending, file, &pdf)).await.ok().flatten()
+    }
+
+    /// The whole file in a format of Office since 2007, whose extension is `to`.
+    pub async fn convert(&self, ending: &str, to: &'static str, file: &[u8]) -> Option<Vec<u8>> {
+        let package = Drawing { to, magic: b"PK\x03\x04", max_bytes: run::KEPT_BYTES };
+        timeout(CONVERT_FOR, self.draw(ending, file, &package)).await.ok().flatten()
     }
 
     async fn draw(&self, ending: &str, file: &[u8], drawing: &Drawing) -> Option<Vec<u8>> {
