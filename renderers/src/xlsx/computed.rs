@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use super::cells::Typed;
 use super::column::{Notation, notations};
 use super::directives::{self, Directive, Total};
-use super::formula::Value;
+use super::formula::{self, Expr, Value};
 use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::plan::{self, PlannedPart};
 use super::runs::{Runs, formula_source};
 use super::signs::Signs;
+use super::table::short;
+use super::totals;
 use crate::Document;
 use crate::document::{Block, Inline, Item, List, Table};
 use crate::number_text;
@@ -19,19 +21,23 @@ use crate::pdf::fontset::Fonts;
 /// Tables by their address in the original document.
 type ComputedTables = HashMap<*const Table, Table>;
 
+/// The number of formulas named in warnings.
+const NAMED: usize = 5;
+
 /// The document with computed values in place of formulas, and with its totals as rows; `None` if
-/// it has neither.
+/// it has neither. Formulas and totals without a value are listed in its warnings.
 pub fn computed(document: &Document) -> Option<Document> {
     let mut has_any = false;
     document.each_block(&mut |block| has_any |= has_formulas(block));
     if !has_any {
         return None;
     }
-    let tables = tables(document);
+    let (tables, failures) = tables(document);
     let blocks = |blocks: &[Block]| replaced(blocks, &tables);
     Some(Document {
         blocks: blocks(&document.blocks),
         notes: document.notes.iter().map(|note| blocks(note)).collect(),
+        warnings: [document.warnings.clone(), failures.sentences()].concat(),
         ..document.clone()
     })
 }
@@ -47,39 +53,88 @@ fn has_formulas(block: &Block) -> bool {
 }
 
 /// The tables as a workbook would compute them.
-fn tables(document: &Document) -> ComputedTables {
-    let (fonts, mut warnings, mut tables) = (Fonts::default(), Vec::new(), ComputedTables::new());
+fn tables(document: &Document) -> (ComputedTables, Failures) {
+    // Warnings of workbooks are about cells, which the other formats do not have.
+    let (fonts, mut unused, mut tables) = (Fonts::default(), Vec::new(), ComputedTables::new());
     let plan = plan::plan(document);
-    let mut pages = Pages::without_pictures(document, &fonts, &mut warnings);
+    let mut pages = Pages::without_pictures(document, &fonts, &mut unused);
     pages.survey(&plan.sheets);
+    let mut computation = Computation { pages, failures: Failures::default() };
     for part in plan.sheets.iter().flat_map(|sheet| &sheet.parts) {
         if let PlannedPart::Table(table, directives) = part {
-            let read = pages.tables.pop_front().unwrap_or_default();
-            let shown = pages.shown(table, &read, directives);
+            let read = computation.pages.tables.pop_front().unwrap_or_default();
+            let shown = computation.shown(table, &read, directives);
             tables.insert(std::ptr::from_ref(*table), shown);
-            pages.grid.here += 1;
+            computation.pages.grid.here += 1;
         }
     }
-    tables
+    (tables, computation.failures)
 }
 
-impl Pages<'_> {
+/// The formulas and totals without a value.
+#[derive(Default)]
+struct Failures {
+    formulas: Vec<String>,
+    unnamed: usize,
+    totals: Vec<String>,
+}
+
+impl Failures {
+    fn formula(&mut self, source: &str, why: &str) {
+        let sentence = format!("“{}” is kept as text: {why}.", short(source));
+        if self.formulas.contains(&sentence) {
+            return;
+        }
+        if self.formulas.len() < NAMED {
+            self.formulas.push(sentence);
+        } else {
+            self.unnamed += 1;
+        }
+    }
+
+    fn total(&mut self, sentence: String) {
+        if !self.totals.contains(&sentence) {
+            self.totals.push(sentence);
+        }
+    }
+
+    fn sentences(mut self) -> Vec<String> {
+        if self.unnamed > 0 {
+            let more = format!("{} more formula(s) are kept as text.", self.unnamed);
+            self.formulas.push(more);
+        }
+        self.formulas.append(&mut self.totals);
+        self.formulas
+    }
+}
+
+/// Computes the tables one after the other.
+struct Computation<'d> {
+    pages: Pages<'d>,
+    failures: Failures,
+}
+
+impl Computation<'_> {
     fn shown(&mut self, table: &Table, read: &Read, directives: &[Directive]) -> Table {
         let mut shown = table.clone();
-        let notations = notations(table, self.document.meta.language.as_deref());
+        let notations = notations(table, self.pages.document.meta.language.as_deref());
         for (at, row) in read.iter().enumerate() {
             for (column, (runs, meaning)) in row.iter().enumerate() {
                 let Some(Meaning::Formula(formula)) = meaning else { continue };
-                let value = self.grid.compute(at as u32 + 1, column as u16);
-                let Some(value) = value.filter(|_| self.grid.unknown_sheet(formula).is_none())
-                else {
-                    continue;
+                let source = || formula_source(&table.rows[at][column]).unwrap_or_default();
+                let value = match self.value(formula, at as u32 + 1, column as u16) {
+                    Ok(value) => value,
+                    Err(why) => {
+                        self.failures.formula(&source(), &why);
+                        continue;
+                    }
                 };
                 let format = number_format::of(formula, read, Some(&value));
                 let text = text(&value, format.as_deref(), notations.get(column).copied());
                 shown.rows[at][column] = styled(text, runs);
             }
         }
+        self.report_unread(table);
         for directive in directives {
             if let Directive::Total(total, names) = directive {
                 let wanted = WantedTotal { total: *total, names };
@@ -87,6 +142,34 @@ impl Pages<'_> {
             }
         }
         shown
+    }
+
+    /// The value of a formula, or why it has none.
+    fn value(&mut self, formula: &Expr, row: u32, column: u16) -> Result<Value, String> {
+        if let Some(sheet) = self.pages.grid.unknown_sheet(formula) {
+            return Err(format!("no sheet with a table is named “{}”", short(sheet)));
+        }
+        self.pages.grid.compute(row, column).ok_or_else(|| {
+            if formula::is_volatile(formula) {
+                "its value depends on the time at which the file is opened".to_owned()
+            } else {
+                "it refers to a formula without a value, to itself or to too many cells".to_owned()
+            }
+        })
+    }
+
+    /// Reports the cells that begin as a formula but are none.
+    fn report_unread(&mut self, table: &Table) {
+        if table.given.is_some() {
+            return;
+        }
+        for cell in table.rows.iter().skip(table.header_rows() - 1).flatten() {
+            if let Some(source) = formula_source(cell)
+                && let Err(why) = formula::parse(&source)
+            {
+                self.failures.formula(&source, &why);
+            }
+        }
     }
 
     fn total_row(
@@ -97,23 +180,29 @@ impl Pages<'_> {
         notations: &[Notation],
     ) -> Vec<Vec<Inline>> {
         let mut row = Vec::new();
-        let mut is_named = false;
-        let columns = self.total_columns(table, wanted.names);
+        let (mut is_named, mut is_given) = (false, false);
+        let (columns, unknown) = totals::columns(table, wanted.names);
+        unknown.into_iter().for_each(|sentence| self.failures.total(sentence));
+        let name = wanted.total.name().0;
         for column in 0..table.header.len() {
-            let numbers =
-                columns.contains(&column).then(|| self.sum(read, column, wanted.total)).flatten();
+            let is_wanted = columns.contains(&column);
+            let numbers = is_wanted.then(|| self.pages.sum(read, column, wanted.total)).flatten();
             let text = match numbers {
                 Some((value, format)) => {
+                    is_given = true;
                     let notation = notations.get(column).copied();
                     text(&Value::Number(value), Some(&format), notation)
                 }
                 None if is_named => String::new(),
                 None => {
                     is_named = true;
-                    wanted.total.name().0.to_owned()
+                    name.to_owned()
                 }
             };
             row.push(styled(text, &Runs::default()));
+        }
+        if !is_given {
+            self.failures.total(totals::no_numbers(name));
         }
         for cell in &mut row {
             *cell = vec![Inline::Strong(std::mem::take(cell))];
@@ -247,6 +336,34 @@ mod tests {
     fn totals_may_name_their_columns() {
         let source = "<!-- total: sum of Qty -->\n\n| Item | Qty | Price |\n|---|---|---|\n| a | 2 | $5 |\n| b | 3 | $7 |\n";
         assert_eq!(tables(source)[0][2], ["Total", "5", ""]);
+    }
+
+    #[test]
+    fn formulas_and_totals_without_a_value_are_reported() {
+        let source = "<!-- total: sum of Sum -->\n\n| Item | Value |\n|---|---|\n| a | =TODAY() |\n\
+                      | b | =HYPERLINK(\"x\") |\n| c | =Other!B2 |\n| d | =B2+1 |\n| e | =1+1 |\n";
+        let document = computed(&markdown::read(source).unwrap()).expect("it has formulas");
+        let expected = [
+            "“=TODAY()” is kept as text: its value depends on the time",
+            "“=Other!B2” is kept as text: no sheet with a table is named “Other”",
+            "“=B2+1” is kept as text: it refers to a formula without a value",
+            "“=HYPERLINK(\"x\")” is kept as text: HYPERLINK is not allowed",
+            "There is no column “Sum” for a total.",
+            "There is no numeric column for the total “Total”.",
+        ];
+        assert_eq!(document.warnings.len(), expected.len(), "{:?}", document.warnings);
+        for (warning, expected) in document.warnings.iter().zip(expected) {
+            assert!(warning.starts_with(expected), "{warning}");
+        }
+    }
+
+    #[test]
+    fn further_formulas_without_a_value_are_counted() {
+        let rows: String = (0..9).map(|n| format!("| =NOPE{n}(1) |\n")).collect();
+        let document = markdown::read(&format!("| a |\n|---|\n{rows}")).unwrap();
+        let warnings = computed(&document).expect("it has formulas").warnings;
+        assert_eq!(warnings.len(), NAMED + 1, "{warnings:?}");
+        assert!(warnings[NAMED].starts_with("4 more"), "{warnings:?}");
     }
 
     #[test]

@@ -391,7 +391,7 @@ fn spelled(text: String) -> Runs {
     Runs { pieces: vec![run], ..Runs::default() }
 }
 
-fn short(text: &str) -> String {
+pub fn short(text: &str) -> String {
     if text.chars().count() <= 40 {
         return text.to_owned();
     }

@@ -53,26 +53,15 @@ impl Pages<'_> {
             }
         }
         if !is_given {
-            self.warn(format!("There is no numeric column for the total “{name}”."));
+            self.warn(no_numbers(name));
         }
         Ok(())
     }
 
-    /// The columns of a total: those that are named, or all after the first, which is the label of
-    /// the row even if it is numeric.
+    /// The columns of a total. Unknown names are reported.
     pub fn total_columns(&mut self, table: &Table, names: &[String]) -> Vec<usize> {
-        let count = table.header.len();
-        if names.is_empty() {
-            return (usize::from(count > 1)..count).collect();
-        }
-        let mut columns = Vec::new();
-        for name in names {
-            let is_named = |cell: &Vec<Inline>| Runs::read(cell).text().eq_ignore_ascii_case(name);
-            match table.header.iter().position(is_named) {
-                Some(column) => columns.push(column),
-                None => self.warn(format!("There is no column “{name}” for a total.")),
-            }
-        }
+        let (columns, unknown) = columns(table, names);
+        unknown.into_iter().for_each(|sentence| self.warn(sentence));
         columns
     }
 
@@ -143,4 +132,27 @@ impl Pages<'_> {
         let value = total.of(&values);
         Some((value, counted.format(value).unwrap_or_else(|| "General".to_owned())))
     }
+}
+
+/// The columns of a total: those that are named, or all after the first, which is the label of the
+/// row even if it is numeric. Also returns a sentence for each unknown name.
+pub fn columns(table: &Table, names: &[String]) -> (Vec<usize>, Vec<String>) {
+    let count = table.header.len();
+    if names.is_empty() {
+        return ((usize::from(count > 1)..count).collect(), Vec::new());
+    }
+    let (mut columns, mut unknown) = (Vec::new(), Vec::new());
+    for name in names {
+        let is_named = |cell: &Vec<Inline>| Runs::read(cell).text().eq_ignore_ascii_case(name);
+        match table.header.iter().position(is_named) {
+            Some(column) => columns.push(column),
+            None => unknown.push(format!("There is no column “{name}” for a total.")),
+        }
+    }
+    (columns, unknown)
+}
+
+/// The sentence about a total that adds nothing up.
+pub fn no_numbers(name: &str) -> String {
+    format!("There is no numeric column for the total “{name}”.")
 }
