@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::entities;
+use crate::document::Align;
+
 /// A piece of raw HTML.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HtmlPiece<'a> {
@@ -17,6 +20,14 @@ pub struct Tag<'a> {
     /// In lower case.
     pub name: String,
     pub closes: bool,
+}
+
+/// The alignment of an element's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextAlign {
+    Model(Align),
+    /// At both edges, which no table of the model is.
+    Justified,
 }
 
 impl Tag<'_> {
@@ -37,6 +48,22 @@ impl Tag<'_> {
         self.name.starts_with(['!', '?']) || ALONE.contains(&self.name.as_str())
     }
 
+    /// The alignment of its text: that of `style`, or of the attribute `align`.
+    pub fn align(&self) -> Option<TextAlign> {
+        let style = self.attribute("style").unwrap_or_default().to_ascii_lowercase();
+        let settings = style.split(';').filter_map(|setting| setting.split_once(':'));
+        let of_style = settings.filter(|(name, _)| name.trim() == "text-align").last();
+        let of_style = of_style.map(|(_, value)| value.replace("!important", ""));
+        let value = of_style.or_else(|| self.attribute("align"))?;
+        match value.trim().to_ascii_lowercase().as_str() {
+            "left" | "start" => Some(TextAlign::Model(Align::Start)),
+            "center" | "middle" => Some(TextAlign::Model(Align::Center)),
+            "right" | "end" => Some(TextAlign::Model(Align::End)),
+            "justify" => Some(TextAlign::Justified),
+            _ => None,
+        }
+    }
+
     pub fn attribute(&self, name: &str) -> Option<String> {
         let mut rest = self.source.get(1 + self.name.len()..)?;
         loop {
@@ -49,7 +76,7 @@ impl Tag<'_> {
                 None => ("", after),
             };
             if key.eq_ignore_ascii_case(name) {
-                return Some(unescape(value));
+                return Some(entities::decode(value));
             }
             rest = after;
         }
@@ -184,7 +211,7 @@ impl<'a> Cutter<'a> {
         let end = rest.char_indices().skip(1).find(|(_, c)| *c == '<');
         let end = end.map_or(rest.len(), |(at, _)| at);
         self.at += end;
-        Some(HtmlPiece::Text(unescape(&rest[..end])))
+        Some(HtmlPiece::Text(entities::decode(&rest[..end])))
     }
 }
 
@@ -220,14 +247,6 @@ fn end_of(tag: &str) -> Option<usize> {
         }
     }
     None
-}
-
-/// Decodes the most common entities; others are kept as written.
-fn unescape(text: &str) -> String {
-    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", "\u{a0}")]
-        .iter()
-        .fold(text.to_owned(), |text, (entity, c)| text.replace(entity, c))
-        .replace("&amp;", "&")
 }
 
 #[cfg(test)]

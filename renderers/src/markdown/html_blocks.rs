@@ -4,12 +4,12 @@
 //! Markdown between them: the builder is fed piece by piece until everything is closed.
 
 use super::clean;
-use super::html::{self, HtmlPiece, Tag};
+use super::html::{self, HtmlPiece, Tag, TextAlign};
 use super::html_table::HtmlTable;
 use super::reader::Reader;
 use super::tags::{APART, Open, heading_level, is_apart};
 use crate::budgets::NESTING;
-use crate::document::{Block, Inline, Item, List};
+use crate::document::{Align, Block, Inline, Item, List};
 use crate::package::text::flat;
 
 /// The blocks built so far, and the elements that are still open.
@@ -142,6 +142,11 @@ impl Builder {
 
     fn opening(&mut self, reader: &mut Reader, tag: &Tag) {
         let name = tag.name.as_str();
+        let is_aligned = !matches!(tag.align(), None | Some(TextAlign::Model(Align::Start)));
+        if is_aligned && name != "table" && is_apart(name) {
+            let sentence = "The alignment of HTML paragraphs, headings and lists was ignored.";
+            reader.losses.other(sentence.to_owned());
+        }
         let frame = match name {
             "ul" | "menu" => list(None),
             "ol" => list(tag.attribute("start").and_then(|n| n.trim().parse().ok()).or(Some(1))),

@@ -1,6 +1,6 @@
 //! HTML tables with merged cells.
 
-use super::html::Tag;
+use super::html::{Tag, TextAlign};
 use super::reader::Reader;
 use super::tags::{Open, is_apart};
 use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
@@ -16,13 +16,15 @@ pub struct HtmlTable {
     in_head: bool,
     /// Tables inside the current cell.
     inner: usize,
+    /// The alignment of the current row.
+    row_align: Option<TextAlign>,
 }
 
 struct HtmlCell {
     content: Vec<Inline>,
     rows: usize,
     columns: usize,
-    align: Align,
+    align: Option<TextAlign>,
     is_header: bool,
 }
 
@@ -49,6 +51,7 @@ impl HtmlTable {
             ("table", false) => return false,
             ("tr", false) => {
                 self.end_cell(reader, open);
+                self.row_align = tag.align();
                 self.rows.push(Vec::new());
             }
             ("td" | "th", false) => {
@@ -64,7 +67,12 @@ impl HtmlTable {
                 open.line();
                 open.push(Inline::Text("• ".to_owned()));
             }
-            (name, _) if is_apart(name) => open.line(),
+            (name, _) if is_apart(name) => {
+                if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
+                    cell.align = cell.align.or(tag.align());
+                }
+                open.line();
+            }
             _ => return false,
         }
         true
@@ -89,13 +97,9 @@ impl HtmlTable {
             let value = tag.attribute(name).and_then(|value| value.trim().parse().ok());
             value.unwrap_or(1_usize).clamp(1, limit)
         };
-        let align = match tag.attribute("align").unwrap_or_default().to_lowercase().as_str() {
-            "center" => Align::Center,
-            "right" => Align::End,
-            _ => Align::Start,
-        };
         let (rows, columns) = (span("rowspan", TABLE_CELLS), span("colspan", TABLE_COLUMNS));
         let is_header = self.in_head || tag.name == "th";
+        let align = tag.align().or(self.row_align);
         let cell = HtmlCell { content: Vec::new(), rows, columns, align, is_header };
         match self.rows.last_mut() {
             Some(row) => row.push(cell),
@@ -135,7 +139,10 @@ impl HtmlTable {
             return cells.filter(|c| !c.is_empty()).map(Block::Paragraph).collect();
         }
         reader.html_cells += cells;
-        vec![Block::Table(placed(rows, columns))]
+        if rows.iter().flatten().any(|cell| cell.align == Some(TextAlign::Justified)) {
+            reader.losses.other("Text in cells of HTML tables is not justified.".to_owned());
+        }
+        vec![Block::Table(placed(reader, &rows, columns))]
     }
 }
 
@@ -193,11 +200,13 @@ fn header_rows(rows: &[Vec<HtmlCell>]) -> usize {
 }
 
 /// The table with each cell in its row and column; covered cells are empty.
-fn placed(rows: Vec<Vec<HtmlCell>>, columns: usize) -> Table {
+fn placed(reader: &mut Reader, rows: &[Vec<HtmlCell>], columns: usize) -> Table {
     let count = rows.len();
     let (mut covered, mut merges) = (vec![0; columns], Vec::new());
     let mut taken = vec![vec![false; columns]; count];
     let mut lines = Vec::with_capacity(count);
+    let more_header_rows = header_rows(rows).saturating_sub(1);
+    let mut aligns = vec![ColumnAlign::default(); columns];
     for (at, row) in rows.iter().enumerate() {
         let mut line = vec![Vec::new(); columns];
         place(row, &mut covered, |column, cell| {
@@ -205,6 +214,9 @@ fn placed(rows: Vec<Vec<HtmlCell>>, columns: usize) -> Table {
                 return;
             }
             line[column].clone_from(&cell.content);
+            if cell.columns == 1 {
+                aligns[column].see(cell.align, at <= more_header_rows);
+            }
             let merge = Merge {
                 row: at,
                 column,
@@ -222,17 +234,45 @@ fn placed(rows: Vec<Vec<HtmlCell>>, columns: usize) -> Table {
         });
         lines.push(line);
     }
-    let more_header_rows = header_rows(&rows).saturating_sub(1);
-    let align = (0..columns).map(|at| {
-        let mut aligns = rows
-            .iter()
-            .skip(1 + more_header_rows)
-            .filter_map(|row| row.get(at))
-            .map(|cell| cell.align);
-        let first = aligns.next().unwrap_or_default();
-        if aligns.all(|align| align == first) { first } else { Align::Start }
-    });
-    let align = align.collect();
+    if aligns.iter().any(ColumnAlign::is_mixed) {
+        let sentence = "Cells of an HTML table have the alignment of their column.";
+        reader.losses.other(sentence.to_owned());
+    }
+    let align = aligns.iter().map(ColumnAlign::align).collect();
     let header = lines.remove(0);
     Table { align, header, rows: lines, more_header_rows, merges, given: None }
+}
+
+/// The alignment of the cells of a column.
+#[derive(Clone, Default)]
+struct ColumnAlign {
+    header: Option<Align>,
+    body: Option<Align>,
+    differs: bool,
+}
+
+impl ColumnAlign {
+    fn see(&mut self, align: Option<TextAlign>, is_header: bool) {
+        let align = match align {
+            Some(TextAlign::Model(align)) => Some(align),
+            Some(TextAlign::Justified) => Some(Align::Start),
+            None => None,
+        };
+        if is_header {
+            self.header = self.header.or(align);
+            return;
+        }
+        let align = align.unwrap_or_default();
+        self.differs |= self.body.is_some_and(|body| body != align);
+        self.body = self.body.or(Some(align));
+    }
+
+    fn align(&self) -> Align {
+        self.body.or(self.header).filter(|_| !self.differs).unwrap_or_default()
+    }
+
+    /// Whether a cell loses its alignment.
+    fn is_mixed(&self) -> bool {
+        self.differs || self.header.is_some_and(|header| header != self.align())
+    }
 }

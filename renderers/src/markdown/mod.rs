@@ -4,7 +4,8 @@
 //! - [`front_matter`]: the text between the first two `---` lines
 //! - [`blocks`], [`inlines`]: converts the tree of comrak, at most
 //!   [`NESTING`](crate::budgets::NESTING) levels deep
-//! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting
+//! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting; [`entities`]:
+//!   character references in it
 //! - [`pictures`]: the width of pictures, and pictures side by side
 //! - [`captions`]: numbers of figures and tables
 //! - [`html_blocks`], [`html_table`]: blocks of raw HTML become lists, tables and other blocks
@@ -18,6 +19,7 @@ mod brackets;
 mod captions;
 pub(crate) mod clean;
 mod columns;
+mod entities;
 mod front_matter;
 mod html;
 mod html_blocks;

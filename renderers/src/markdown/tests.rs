@@ -1,7 +1,7 @@
 //! Tests of the content that the reader keeps, drops and reports.
 
 use super::*;
-use crate::document::{Alert, Block, Merge, plain_text};
+use crate::document::{Alert, Align, Block, Merge, plain_text};
 
 const FEATURES: &str = include_str!("../../tests/corpus/features.md");
 
@@ -289,7 +289,10 @@ fn blocks_of_html_are_blocks() {
     assert_eq!(blocks.iter().map(text).collect::<Vec<_>>(), ["said", "more"]);
     assert_eq!((plain_text(&terms[0].0), text(&terms[0].1[0])), ("Term".into(), "Meaning".into()));
     assert_eq!(*code, Block::Code { language: None, text: "a\n  b".into() });
-    assert_eq!(document.warnings, Vec::<String>::new());
+    assert_eq!(
+        document.warnings,
+        ["The alignment of HTML paragraphs, headings and lists was ignored."]
+    );
 }
 
 #[test]
@@ -307,6 +310,36 @@ fn tables_of_html_keep_their_merged_cells() {
     assert_eq!(words(&table.rows[1]), ["North", "10", "• a\n• b"]);
     let merge = |row, column, rows, columns| Merge { row, column, rows, columns };
     assert_eq!(table.merges, [merge(0, 0, 2, 1), merge(0, 1, 1, 2)]);
+}
+
+#[test]
+fn references_to_characters_are_decoded_in_blocks_of_html() {
+    let html = "<ul><li>5 &euro; &ndash; &uuml;</ul>\n\n\
+                <table><tr><th title=\"&eacute;\">a</th></tr><tr><td>&#8364;&#x2264;</td></tr></table>\n";
+    let all = texts(&read(html).unwrap());
+    assert!(all.contains("5 € – ü") && all.contains("€≤") && !all.contains("&euro"), "{all}");
+}
+
+#[test]
+fn cells_of_html_have_the_alignment_of_their_column() {
+    let aligned = |html: &str| {
+        let document = read(html).unwrap();
+        let [Block::Table(table)] = &document.blocks[..] else { panic!("{document:?}") };
+        (table.align.clone(), document.warnings)
+    };
+    let row = "<tr><td style=\"color: red; text-align: right\">1<td align=CENTER>2<td><p align=right>3</tr>";
+    let (columns, warnings) =
+        aligned(&format!("<table><tr><th>a<th>b<th>c</tr>{row}{row}</table>"));
+    assert_eq!(columns, [Align::End, Align::Center, Align::End]);
+    assert_eq!(warnings, Vec::<String>::new());
+    let (columns, warnings) = aligned(
+        "<table><tr align=right><th>a</tr><tr align=right><td>1</tr><tr><td align=left>2</tr></table>",
+    );
+    assert_eq!(columns, [Align::Start]);
+    assert_eq!(warnings, ["Cells of an HTML table have the alignment of their column."]);
+    let merged = "<table><tr><th>a<th>b</tr><tr><td rowspan=2>x<td align=right>1</tr>\
+                  <tr><td align=right>2</tr></table>";
+    assert_eq!(aligned(merged), (vec![Align::Start, Align::End], Vec::new()));
 }
 
 #[test]
