@@ -184,6 +184,46 @@ fn pictures_have_their_width_and_stand_side_by_side() {
     assert!(width > 1_000_000, "{width}");
 }
 
+/// A height is a limit: the picture keeps its proportions.
+#[test]
+fn pictures_are_at_most_as_high_as_their_source_says() {
+    let docx = body(&drawn("![h:300 x](a.jpg)", Format::Docx));
+    assert!(docx.contains("<wp:extent cx=\"3810000\" cy=\"2857500\"/>"), "{docx}");
+    let pptx = slide(&drawn("# T\n\n![x](a.jpg){height=96}", Format::Pptx), 1);
+    assert!(pptx.contains("cy=\"914400\""), "{pptx}");
+    let high = |source: &str| {
+        let pdf =
+            lopdf::Document::load_mem(&drawn(source, Format::Pdf).bytes).expect("it is a PDF");
+        let page = pdf.get_pages()[&1];
+        let content = pdf.get_and_decode_page_content(page).expect("it has content");
+        let numbers = |operation: &lopdf::content::Operation| {
+            operation.operands.iter().filter_map(|o| o.as_float().ok()).collect::<Vec<f32>>()
+        };
+        let moves = content.operations.iter().filter(|operation| operation.operator == "cm");
+        moves.map(numbers).any(|cm| (cm[3].abs() - 225.0).abs() < 1.0)
+    };
+    assert!(high("<img src=\"a.jpg\" height=\"300\">") && !high("![x](a.jpg)"));
+}
+
+/// Widths apply to pictures of workbooks, too.
+#[test]
+fn pictures_of_workbooks_have_their_width_and_height() {
+    let size = |source: &str| {
+        let drawing = part(&drawn(source, Format::Xlsx), "xl/drawings/drawing1.xml");
+        let (_, rest) = drawing.split_once("<a:ext cx=\"").expect("it has a size");
+        let mut numbers = rest.split('"');
+        (numbers.next().map(str::to_owned), numbers.nth(1).map(str::to_owned))
+    };
+    let pixels = |width: i64, height: i64| {
+        let [width, height] = [width, height].map(|n| Some((n * 9_525).to_string()));
+        (width, height)
+    };
+    assert_eq!(size("![w:400 x](a.jpg)"), pixels(400, 300));
+    assert_eq!(size("![x](a.jpg){width=50%}"), pixels(320, 240));
+    assert_eq!(size("![h:150 x](a.jpg)"), pixels(200, 150));
+    assert_eq!(size("![x](a.jpg)"), pixels(640, 480));
+}
+
 #[test]
 fn captions_have_fields_and_the_contents_have_pages() {
     let source = "---\ntoc: true\nnumbered: true\n---\n# One\n\n![x](a.jpg \"A photo\"){#fig:x}\n\nSee @fig:x.\n\n\

@@ -44,6 +44,9 @@ pub struct Document {
     pub assets: BTreeMap<String, Vec<u8>>,
     /// The width of pictures by their URL, for those whose source sets it.
     pub widths: BTreeMap<String, PictureWidth>,
+    /// The maximum height of pictures by their URL, in pixels at 96 per inch, for those whose source
+    /// sets it. They keep their proportions.
+    pub heights: BTreeMap<String, f64>,
     /// The logo, used by the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
     pub logo: Option<Vec<u8>>,
     /// Warnings about content that the reader dropped.
@@ -341,6 +344,9 @@ impl Document {
         }
         for (url, width) in std::mem::take(&mut other.widths) {
             self.widths.insert(renamed.get(&url).cloned().unwrap_or(url), width);
+        }
+        for (url, height) in std::mem::take(&mut other.heights) {
+            self.heights.insert(renamed.get(&url).cloned().unwrap_or(url), height);
         }
         let mut change = |inline: &mut Inline| match inline {
             Inline::Footnote(note) => *note += notes,

@@ -43,6 +43,14 @@ impl PictureWidth {
         Some(Self::Pixels(pixels))
     }
 
+    /// Reads a height such as `200` or `200px`, in pixels.
+    pub fn read_height(text: &str) -> Option<f64> {
+        match Self::read(text)? {
+            Self::Pixels(pixels) => Some(pixels),
+            Self::Share(_) => None,
+        }
+    }
+
     /// The width in the unit of `room`, at most `room`; `pixel` is the width of a pixel.
     pub fn of(self, room: f64, pixel: f64) -> f64 {
         match self {

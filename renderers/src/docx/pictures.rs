@@ -102,6 +102,9 @@ impl Draw<'_> {
     /// A picture without its title.
     fn picture(&mut self, xml: &mut Xml, picture: &Picture<'_>, text: PictureText<'_>, width: i64) {
         let (room, high) = (width.max(200) * EMU_PER_TWIP, MAX_HEIGHT * EMU_PER_TWIP);
+        let limit = self.document.heights.get(text.url);
+        let high =
+            limit.map_or(high, |limit| high.min((limit * EMU_PER_PIXEL as f64) as i64).max(1));
         let size = match self.document.widths.get(text.url) {
             Some(width) => {
                 picture.of_width(width.of(room as f64, EMU_PER_PIXEL as f64) as i64, high)

@@ -69,9 +69,16 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let (comments, notes) = (reader.comment_notes(), reader.notes());
     blocks.append(&mut reader.orphans);
-    let (widths, warnings) = (reader.widths, reader.losses.sentences());
-    let mut document =
-        Document { meta, blocks, notes, comments, widths, warnings, ..Document::default() };
+    let mut document = Document {
+        meta,
+        blocks,
+        notes,
+        comments,
+        warnings: reader.losses.sentences(),
+        widths: reader.widths,
+        heights: reader.heights,
+        ..Document::default()
+    };
     captions::number(&mut document, &reader.names);
     Ok(document)
 }

@@ -1,5 +1,5 @@
-//! The width of pictures: `![…](…){width=30%}` as in Pandoc, `![w:400 …](…)` as in Marp, and
-//! `<img width=200>`. Pictures that are alone in a paragraph stand side by side.
+//! The width and the maximum height of pictures: `![…](…){width=30%}` as in Pandoc, `![w:400 …](…)`
+//! and `![h:300 …](…)` as in Marp, and `<img width=200>`. Pictures that are alone in a paragraph stand side by side.
 
 use super::reader::Reader;
 use crate::document::{Block, Inline, PictureWidth};
@@ -7,14 +7,17 @@ use crate::document::{Block, Inline, PictureWidth};
 /// More pictures than this stay in their line, like the badges of a project.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Removes the widths from the text and notes them.
+/// Removes the widths and heights from the text and notes them.
 pub fn settle(reader: &mut Reader, mut content: Vec<Inline>) -> Vec<Inline> {
     for at in 0..content.len() {
         let Some(Inline::Image { url, alt, .. }) = content.get_mut(at) else { continue };
         let url = url.clone();
-        if let Some((width, rest)) = marp(alt) {
+        while let Some((size, rest)) = marp(alt) {
             *alt = rest;
-            note(reader, &url, width);
+            match size {
+                MarpSize::Width(width) => note(reader, &url, width),
+                MarpSize::Height(height) => note_pixels(reader, &url, height),
+            }
         }
         let Some(Inline::Text(text)) = content.get_mut(at + 1) else { continue };
         let Some((attributes, rest)) = text.strip_prefix('{').and_then(|t| t.split_once('}'))
@@ -28,6 +31,9 @@ pub fn settle(reader: &mut Reader, mut content: Vec<Inline>) -> Vec<Inline> {
             }
             if let Some(width) = read.width {
                 note(reader, &url, width);
+            }
+            if let Some(height) = read.height {
+                note_height(reader, &url, &height);
             }
         }
     }
@@ -46,10 +52,37 @@ pub fn note(reader: &mut Reader, url: &str, width: PictureWidth) {
     }
 }
 
+/// Notes a maximum height as it is written. Only pixels are supported.
+pub fn note_height(reader: &mut Reader, url: &str, height: &str) {
+    match PictureWidth::read_height(height) {
+        Some(height) => note_pixels(reader, url, height),
+        None if matches!(height.trim(), "" | "auto") => {}
+        None => {
+            let [height, url] = [height, url].map(|text| text.chars().take(60).collect::<String>());
+            reader.losses.other(format!(
+                "The height “{height}” of the picture {url} was ignored; heights are in pixels."
+            ));
+        }
+    }
+}
+
+/// Notes a maximum height in pixels. A picture has the same one wherever it is used.
+fn note_pixels(reader: &mut Reader, url: &str, height: f64) {
+    let known = *reader.heights.entry(url.to_owned()).or_insert(height);
+    if (known - height).abs() > f64::EPSILON {
+        let url: String = url.chars().take(60).collect();
+        reader
+            .losses
+            .other(format!("The picture {url} has several heights; the first one is used."));
+    }
+}
+
 /// The attributes of a picture.
 #[derive(Default)]
 struct Attributes {
     width: Option<PictureWidth>,
+    /// As written.
+    height: Option<String>,
     /// Such as `fig:name`.
     name: Option<String>,
 }
@@ -61,6 +94,7 @@ impl Attributes {
         for word in text.split_whitespace() {
             match word.split_once('=') {
                 Some(("width", value)) => read.width = Some(PictureWidth::read(value)?),
+                Some(("height", value)) => read.height = Some(value.to_owned()),
                 Some((key, _)) if key.chars().all(|c| c.is_alphanumeric() || c == '-') => {}
                 None if word.starts_with("#fig:") => read.name = Some(word[1..].to_owned()),
                 None if word.starts_with(['#', '.']) => {}
@@ -71,11 +105,23 @@ impl Attributes {
     }
 }
 
-/// The width before an alternative text, and the text.
-fn marp(alt: &str) -> Option<(PictureWidth, String)> {
+/// A size before an alternative text.
+enum MarpSize {
+    Width(PictureWidth),
+    /// In pixels.
+    Height(f64),
+}
+
+/// The size before an alternative text, and the text.
+fn marp(alt: &str) -> Option<(MarpSize, String)> {
     let (word, rest) = alt.split_once(' ').unwrap_or((alt, ""));
-    let value = word.strip_prefix("w:").or_else(|| word.strip_prefix("width:"))?;
-    Some((PictureWidth::read(value)?, rest.trim().to_owned()))
+    let (name, value) = word.split_once(':')?;
+    let size = match name {
+        "w" | "width" => MarpSize::Width(PictureWidth::read(value)?),
+        "h" | "height" => MarpSize::Height(PictureWidth::read_height(value)?),
+        _ => return None,
+    };
+    Some((size, rest.trim().to_owned()))
 }
 
 /// Two to four pictures without words between them, side by side.
@@ -114,6 +160,27 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!([text(0), text(2), text(3)], ["A and B", "D{this}", "E"]);
+    }
+
+    #[test]
+    fn heights_have_three_forms_or_are_reported() {
+        let source = "![h:300px w:400 A](a.png) ![B](b.png){height=200}\n\n<img src=c.png height=100>\n\n\
+                      ![D](d.png){height=50%} ![h:tall](e.png) <img src=f.png height=auto>";
+        let document = markdown::read(source).unwrap();
+        let height = |url: &str| document.heights.get(url).copied();
+        assert_eq!(height("a.png"), Some(300.0));
+        assert_eq!(document.widths.get("a.png"), Some(&PictureWidth::Pixels(400.0)));
+        assert_eq!([height("b.png"), height("c.png")], [Some(200.0), Some(100.0)]);
+        assert_eq!([height("d.png"), height("e.png"), height("f.png")], [None; 3]);
+        let said = "The height “50%” of the picture d.png was ignored; heights are in pixels.";
+        assert_eq!(document.warnings, [said]);
+        let mut alts = Vec::new();
+        document.each_inline(&mut |inline| {
+            if let Inline::Image { alt, .. } = inline {
+                alts.push(alt.clone());
+            }
+        });
+        assert_eq!(alts, ["A", "B", "", "D", "h:tall", ""]);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Reader<'a> {
     pub orphans: Vec<Block>,
     /// The width of pictures by their URL.
     pub widths: BTreeMap<String, PictureWidth>,
+    /// The maximum height of pictures by their URL, in pixels.
+    pub heights: BTreeMap<String, f64>,
     /// The names of pictures by their URL, for references to them.
     pub names: BTreeMap<String, String>,
     /// The number of charts so far, valid or not.
@@ -45,6 +47,7 @@ impl<'a> Reader<'a> {
             comments: Vec::new(),
             orphans: Vec::new(),
             widths: BTreeMap::new(),
+            heights: BTreeMap::new(),
             names: BTreeMap::new(),
             charts: 0,
             html_cells: 0,

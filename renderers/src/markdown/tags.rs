@@ -136,6 +136,9 @@ impl Open {
         if let Some(width) = tag.attribute("width").and_then(|width| PictureWidth::read(&width)) {
             pictures::note(reader, &url, width);
         }
+        if let Some(height) = tag.attribute("height") {
+            pictures::note_height(reader, &url, &height);
+        }
         self.push(Inline::Image { url, alt, title });
     }
 

@@ -136,13 +136,15 @@ impl<'a> Drawing<'a> {
         drawn + EmphElem::new(TextElem::packed(grounded(&format!(" {title}")).into_owned())).pack()
     }
 
-    /// A picture in the width that its source sets.
+    /// A picture in the width and the maximum height that its source sets.
     pub fn shown(&self, url: &str, picture: &PdfPicture, alt: &str) -> Content {
+        let limit = self.document.heights.get(url).map_or(f64::INFINITY, |pixels| pixels * 0.75);
+        let room = PrintArea { height: self.room.height.min(limit), ..self.room };
         let Some(width) = self.document.widths.get(url) else {
-            return image(picture, alt, self.room);
+            return image(picture, alt, room);
         };
-        let width = width.of(self.room.width, 0.75);
-        let scale = (width / picture.width).min(self.room.height / picture.height);
+        let width = width.of(room.width, 0.75);
+        let scale = (width / picture.width).min(room.height / picture.height);
         sized(picture, alt, scale)
     }
 

@@ -37,6 +37,8 @@ pub enum SlideItem<'d> {
         side: bool,
         /// The width that the source asks for.
         width: Option<PictureWidth>,
+        /// The maximum height that the source asks for, in pixels.
+        height: Option<f64>,
     },
     Chart(Chart),
 }
@@ -301,6 +303,7 @@ impl<'d> ItemCollector<'_, 'd> {
             caption: title.to_owned(),
             side,
             width,
+            height: document.heights.get(url).copied(),
         })
     }
 

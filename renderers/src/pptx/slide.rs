@@ -134,11 +134,11 @@ impl Sheet<'_, '_> {
             SlideItem::Code { .. } => self.code_box(xml, piece, holder),
             SlideItem::Table(table) => self.table(xml, table, piece),
             SlideItem::Chart(chart) => self.chart(xml, chart, piece.area),
-            SlideItem::Picture { picture, alt, caption, width, .. } => {
+            SlideItem::Picture { picture, alt, caption, width, height, .. } => {
                 let high = caption_height(caption, piece.area.width);
                 let below = high.min(piece.area.height / 2.0);
                 let above = piece.area.height - below;
-                let area = narrowed(piece.area.band(0.0, above), *width);
+                let area = lowered(narrowed(piece.area.band(0.0, above), *width), *height);
                 self.picture(xml, picture, alt, area);
                 if !caption.is_empty() {
                     self.caption(xml, caption, piece.area.band(above, below), holder);
@@ -300,6 +300,12 @@ fn narrowed(area: Area, width: Option<PictureWidth>) -> Area {
     let Some(width) = width else { return area };
     let width = width.of(area.width, 0.75).max(8.0);
     area.column((area.width - width) / 2.0, width)
+}
+
+/// The part of an area that a picture of at most that height in pixels takes.
+fn lowered(area: Area, height: Option<f64>) -> Area {
+    let height = height.map_or(area.height, |pixels| (pixels * 0.75).max(8.0).min(area.height));
+    area.band((area.height - height) / 2.0, height)
 }
 
 /// The largest font size at which a title fits its box.

@@ -96,12 +96,21 @@ impl Pages<'_> {
             PlannedPart::Chart(chart) => super::charts::rows(chart),
             PlannedPart::Picture { url, .. } => match self.pictures.get(*url) {
                 Some(Ok(picture)) => {
-                    let scale = reduction(picture.width, picture.height);
+                    let scale = self.scale(url, picture.width, picture.height);
                     (picture.height * scale / ROW_PIXELS).ceil() as u32 + 1
                 }
                 _ => 1,
             },
         }
+    }
+
+    /// The scale of a picture of that size: that for the width that its source sets, or its own. It
+    /// is at most as large as a screen.
+    fn scale(&self, url: &str, width: f64, height: f64) -> f64 {
+        let own = width.min(PICTURE_WIDTH);
+        let wanted = self.document.widths.get(url).map_or(own, |set| set.of(PICTURE_WIDTH, 1.0));
+        let limit = self.document.heights.get(url).copied().unwrap_or(PICTURE_HEIGHT);
+        (wanted / width).min(limit.min(PICTURE_HEIGHT) / height)
     }
 
     /// Records the position and content of all tables before anything is written, since formulas
@@ -294,11 +303,16 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         match self.pictures.get(url).map(|picture| image(picture, self.fonts)) {
             Some(Ok((image, own))) => {
-                let scale = reduction(image.width() * own, image.height() * own) * own;
-                let image = image
-                    .set_scale_width(scale)
-                    .set_scale_height(scale)
-                    .set_alt_text(look::described(alt));
+                let (width, height) = (image.width() * own, image.height() * own);
+                let scale = self.scale(url, width, height);
+                let is_sized = self.document.widths.contains_key(url)
+                    || self.document.heights.contains_key(url);
+                let image = if is_sized {
+                    image.set_scale_to_size(width * scale, height * scale, false)
+                } else {
+                    image.set_scale_width(scale * own).set_scale_height(scale * own)
+                };
+                let image = image.set_alt_text(look::described(alt));
                 sheet.insert_image(row, 0, &image)?;
                 Ok(())
             }
@@ -328,11 +342,6 @@ fn gap(part: &PlannedPart<'_>, row: u32, after_table: bool) -> u32 {
         PlannedPart::Picture { .. } => false,
     };
     u32::from(row > 0 && (is_apart || after_table))
-}
-
-/// The scale at which a picture of that size is at most as large as a screen.
-fn reduction(width: f64, height: f64) -> f64 {
-    (PICTURE_WIDTH / width).min(PICTURE_HEIGHT / height).min(1.0)
 }
 
 /// A picture that has been decoded and re-encoded, so that every program can read it, and the scale
