@@ -184,6 +184,30 @@ fn pictures_have_their_width_and_stand_side_by_side() {
     assert!(width > 1_000_000, "{width}");
 }
 
+/// Ids of headings are not shown, and links lead to them.
+#[test]
+fn links_lead_to_headings_with_an_id() {
+    let source = "# One {#first}\n\n- See [it](#second-part).\n- b\n- c\n\n---\n\n# Two words {#second-part .wide}\n\n\
+                  Go [back](#first), or on.";
+    let docx = body(&drawn(source, Format::Docx));
+    assert!(docx.contains("w:anchor=\"_Toc000002\"") && docx.contains("w:anchor=\"_Toc000001\""));
+    let pptx = drawn(source, Format::Pptx);
+    assert!(part(&pptx, "ppt/slides/_rels/slide1.xml.rels").contains("slide2.xml"));
+    let sheets = drawn(source, Format::Xlsx);
+    assert!(part(&sheets, "xl/workbook.xml").contains("name=\"Two words\""));
+    assert!(!docx.contains("{#") && !slide(&pptx, 2).contains("{#"));
+    let pdf = drawn(source, Format::Pdf);
+    assert_eq!([pptx.warnings, pdf.warnings], [Vec::<String>::new(), Vec::new()]);
+    let pdf = lopdf::Document::load_mem(&pdf.bytes).expect("it is a PDF");
+    let is_link = |object: &&lopdf::Object| {
+        object
+            .as_dict()
+            .and_then(|dict| dict.get(b"Subtype"))
+            .is_ok_and(|kind| kind.as_name().is_ok_and(|name| name == b"Link"))
+    };
+    assert_eq!(pdf.objects.values().filter(is_link).count(), 2);
+}
+
 /// A height is a limit: the picture keeps its proportions.
 #[test]
 fn pictures_are_at_most_as_high_as_their_source_says() {

@@ -3,11 +3,11 @@
 //! A block of HTML ends at an empty line, so an element may extend over several blocks, with
 //! Markdown between them: the builder is fed piece by piece until everything is closed.
 
-use super::clean;
 use super::html::{self, HtmlPiece, Tag, TextAlign};
 use super::html_table::HtmlTable;
 use super::reader::Reader;
 use super::tags::{APART, Open, heading_level, is_apart};
+use super::{clean, heading_ids};
 use crate::budgets::NESTING;
 use crate::document::{Align, Block, Inline, Item, List};
 use crate::package::text::flat;
@@ -24,7 +24,8 @@ pub struct Builder {
 enum OpenTag {
     List(List),
     Quote(Vec<Block>),
-    Heading(u8),
+    /// Its level and its id.
+    Heading(u8, Option<String>),
     Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
     /// A term; its text follows.
     Term,
@@ -38,7 +39,7 @@ impl OpenTag {
         match self {
             Self::List(list) => name == if list.start.is_some() { "ol" } else { "ul" },
             Self::Quote(_) => name == "blockquote",
-            Self::Heading(level) => name == format!("h{level}"),
+            Self::Heading(level, _) => name == format!("h{level}"),
             Self::Definitions(_) => name == "dl",
             Self::Term => name == "dt",
             Self::Table(_) => name == "table",
@@ -51,7 +52,7 @@ impl OpenTag {
             Self::List(list) if list.start.is_some() => "</ol",
             Self::List(_) => "</ul",
             Self::Quote(_) => "</blockquote",
-            Self::Heading(_) => "</h",
+            Self::Heading(..) => "</h",
             Self::Definitions(_) | Self::Term => "</dl",
             Self::Table(_) => "</table",
             Self::Pre(..) => "</pre",
@@ -105,7 +106,9 @@ impl Builder {
         for block in blocks {
             self.open.line();
             match block {
-                Block::Paragraph(content) | Block::Heading { content, .. } => {
+                Block::Paragraph(content) => self.open.extend(content),
+                Block::Heading { mut content, .. } => {
+                    heading_ids::take(&mut content);
                     self.open.extend(content);
                 }
                 other => {
@@ -161,7 +164,9 @@ impl Builder {
             "li" => return self.item(reader),
             "dt" | "dd" => return self.definition(reader, name),
             name if heading_level(name).is_some() => {
-                OpenTag::Heading(heading_level(name).unwrap_or(1))
+                let is_word = |id: &String| !id.contains(|c: char| c.is_whitespace() || c == '}');
+                let id = tag.attribute("id").filter(|id| !id.is_empty()).filter(is_word);
+                OpenTag::Heading(heading_level(name).unwrap_or(1), id)
             }
             name if APART.contains(&name) => {
                 self.flush(reader);
@@ -250,13 +255,16 @@ impl Builder {
 
     /// Ends the current paragraph, heading or term.
     fn flush(&mut self, reader: &mut Reader) {
-        let content = std::mem::take(&mut self.open).close_block(reader);
+        let mut content = std::mem::take(&mut self.open).close_block(reader);
         if content.is_empty() {
             return;
         }
-        match self.frames.last() {
-            Some(OpenTag::Heading(level)) => {
+        match self.frames.last_mut() {
+            Some(OpenTag::Heading(level, id)) => {
                 let level = *level;
+                // As in Markdown, to be resolved with the ids of its headings.
+                let id = id.take().map(|id| Inline::Text(format!(" {{#{id}}}")));
+                content.extend(id);
                 self.push(Block::Heading { level, content });
             }
             Some(OpenTag::Term) => {
@@ -299,7 +307,7 @@ impl Builder {
                     }
                     return;
                 }
-                OpenTag::Heading(_) | OpenTag::Term | OpenTag::Table(_) | OpenTag::Pre(..) => {}
+                OpenTag::Heading(..) | OpenTag::Term | OpenTag::Table(_) | OpenTag::Pre(..) => {}
             }
         }
         self.done.push(block);

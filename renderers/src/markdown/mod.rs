@@ -7,7 +7,7 @@
 //! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting; [`entities`]:
 //!   character references in it
 //! - [`pictures`]: the width of pictures, and pictures side by side
-//! - [`captions`]: numbers of figures and tables
+//! - [`captions`]: numbers of figures and tables; [`heading_ids`]: ids of headings
 //! - [`html_blocks`], [`html_table`]: blocks of raw HTML become lists, tables and other blocks
 //! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides
 //! - [`columns`]: fenced divs become columns
@@ -21,6 +21,7 @@ pub(crate) mod clean;
 mod columns;
 mod entities;
 mod front_matter;
+mod heading_ids;
 mod html;
 mod html_blocks;
 mod html_table;
@@ -80,6 +81,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
         ..Document::default()
     };
     captions::number(&mut document, &reader.names);
+    heading_ids::resolve(&mut document);
     Ok(document)
 }
 

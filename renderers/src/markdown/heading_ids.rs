@@ -1,0 +1,127 @@
+//! Ids of headings, as in Pandoc: `## Heading {#id}`. Links to such an id lead to the anchor that the
+//! heading has by its text, which is the one that all formats know.
+
+use std::collections::BTreeMap;
+
+use crate::Document;
+use crate::document::{Anchors, Block, Inline, change_blocks};
+
+/// Removes the ids from the headings of a document, and changes the links to them.
+pub fn resolve(document: &mut Document) {
+    let (mut anchors, mut targets) = (Anchors::default(), BTreeMap::new());
+    let mut settle = |content: &mut Vec<Inline>| {
+        let id = take(content);
+        let anchor = anchors.next(content);
+        if let Some(id) = id {
+            targets.entry(id).or_insert(anchor);
+        }
+    };
+    each_heading(&mut document.blocks, &mut settle);
+    document.notes.iter_mut().for_each(|note| each_heading(note, &mut settle));
+    if targets.is_empty() {
+        return;
+    }
+    let mut change = |inline: &mut Inline| {
+        if let Inline::Link { url, .. } = inline
+            && let Some(anchor) = url.strip_prefix('#').and_then(|id| targets.get(id))
+        {
+            *url = format!("#{anchor}");
+        }
+    };
+    change_blocks(&mut document.blocks, &mut change);
+    document.notes.iter_mut().for_each(|note| change_blocks(note, &mut change));
+}
+
+/// Removes the attributes at the end of a heading, and returns the id among them.
+pub fn take(content: &mut Vec<Inline>) -> Option<String> {
+    let is_text = |inline: &&Inline| matches!(inline, Inline::Text(_));
+    let first = content.len() - content.iter().rev().take_while(is_text).count();
+    let text: String = content[first..].iter().map(text_of).collect();
+    let (before, attributes) = text.trim_end().strip_suffix('}')?.rsplit_once('{')?;
+    let id = id(attributes)?;
+    let before = before.trim_end();
+    if first == 0 && before.is_empty() {
+        return None;
+    }
+    content.truncate(first);
+    if !before.is_empty() {
+        content.push(Inline::Text(before.to_owned()));
+    }
+    Some(id)
+}
+
+fn text_of(inline: &Inline) -> &str {
+    match inline {
+        Inline::Text(text) => text,
+        _ => "",
+    }
+}
+
+/// The id among attributes such as `#id .class key=value`; `None` for other text.
+fn id(attributes: &str) -> Option<String> {
+    let mut id = None;
+    for word in attributes.split_whitespace() {
+        match word.strip_prefix('#') {
+            Some(name) if !name.is_empty() => id = id.or(Some(name.to_owned())),
+            None if word.starts_with('.') || word == "-" || word.contains('=') => {}
+            _ => return None,
+        }
+    }
+    id
+}
+
+fn each_heading(blocks: &mut [Block], see: &mut dyn FnMut(&mut Vec<Inline>)) {
+    for block in blocks {
+        match block {
+            Block::Heading { content, .. } => see(content),
+            Block::List(list) => {
+                list.items.iter_mut().for_each(|item| each_heading(&mut item.blocks, see));
+            }
+            Block::Quote { blocks, .. } => each_heading(blocks, see),
+            Block::Definitions(items) => {
+                items.iter_mut().for_each(|(_, blocks)| each_heading(blocks, see));
+            }
+            Block::Columns(columns) => columns.iter_mut().for_each(|c| each_heading(c, see)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::plain_text;
+    use crate::markdown;
+
+    fn read(source: &str) -> (Vec<String>, Vec<String>) {
+        let document = markdown::read(source).unwrap();
+        let (mut headings, mut links) = (Vec::new(), Vec::new());
+        document.each_block(&mut |block| {
+            if let Block::Heading { content, .. } = block {
+                headings.push(plain_text(content));
+            }
+        });
+        document.each_inline(&mut |inline| {
+            if let Inline::Link { url, .. } = inline {
+                links.push(url.clone());
+            }
+        });
+        (headings, links)
+    }
+
+    #[test]
+    fn links_lead_to_the_headings_with_their_id() {
+        let source = "# First *one* {#a_1}\n\n[x](#b) [y](#a_1) [z](#first-one)\n\n> ## First one {#b .wide k=v}\n\n\
+                      <h2 id=\"c\">Last</h2>\n\n[h](#c)[^n]\n\n[^n]: [in](#b)\n";
+        let (headings, links) = read(source);
+        assert_eq!(headings, ["First one", "First one", "Last"]);
+        assert_eq!(links, ["#first-one-1", "#first-one", "#first-one", "#last", "#first-one-1"]);
+    }
+
+    #[test]
+    fn other_braces_stay() {
+        for heading in ["A {b}", "A {#}", "{#a}", "A {#a b}", "A {#a} b", "Set {1, 2}"] {
+            assert_eq!(read(&format!("# {heading}\n")).0, [heading]);
+        }
+    }
+}
