@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     archive::Archive,
     asides, chart,
+    docx_frames::{FramedParagraph, WordFrame, add_table},
     docx_styles::{self, ParagraphStyle, numbered, styles},
     links::links,
     reading::{Kind, ReadError, Reading},
@@ -56,6 +57,8 @@ struct WordBody {
     links: HashMap<String, String>,
     words: Words,
     tables: Tables,
+    /// What each open table would be if it were none.
+    frames: Vec<WordFrame>,
     /// The text of a shape is a paragraph inside a paragraph.
     paragraphs: Vec<WordParagraph>,
     marks: Marks,
@@ -95,6 +98,8 @@ struct WordParagraph {
     outline: Option<usize>,
     list: Option<String>,
     depth: usize,
+    /// The color of the first run that has one.
+    color: Option<String>,
 }
 
 impl WordBody {
@@ -114,7 +119,6 @@ impl WordBody {
     }
 
     fn open(&mut self, element: &XmlElement) {
-        let value = || element.attribute("val").unwrap_or_default().to_owned();
         match element.name.as_str() {
             "p" => self.paragraphs.push(WordParagraph::default()),
             "r" => (self.in_run, self.marks) = (true, Marks::default()),
@@ -153,25 +157,35 @@ impl WordBody {
                     self.plain(&format!("![{says}]"));
                 }
             }
-            "tbl" => self.tables.open(),
+            "tbl" => {
+                self.tables.open();
+                self.frames.push(WordFrame::default());
+            }
             "tr" => self.tables.row(),
             "tc" => {
                 self.wide = 1;
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.open_cell();
+                }
                 self.tables.cell();
             }
             "gridSpan" => self.wide = element.number("val").unwrap_or(1),
-            _ => {
-                if let Some(paragraph) = self.paragraphs.last_mut() {
-                    match element.name.as_str() {
-                        "pStyle" => paragraph.style = value(),
-                        "outlineLvl" => paragraph.outline = element.number("val"),
-                        "ilvl" => paragraph.depth = element.number("val").unwrap_or(0).min(8),
-                        // The list 0 is none, even if the style has one.
-                        "numId" => paragraph.list = Some(value()),
-                        _ => {}
-                    }
-                }
-            }
+            _ => self.property(element),
+        }
+    }
+
+    /// A property of the open paragraph.
+    fn property(&mut self, element: &XmlElement) {
+        let Some(paragraph) = self.paragraphs.last_mut() else { return };
+        let value = || element.attribute("val").unwrap_or_default().to_owned();
+        match element.name.as_str() {
+            "color" if paragraph.color.is_none() => paragraph.color = Some(value()),
+            "pStyle" => paragraph.style = value(),
+            "outlineLvl" => paragraph.outline = element.number("val"),
+            "ilvl" => paragraph.depth = element.number("val").unwrap_or(0).min(8),
+            // The list 0 is none, even if the style has one.
+            "numId" => paragraph.list = Some(value()),
+            _ => {}
         }
     }
 
@@ -221,8 +235,23 @@ impl WordBody {
             }
             "p" => self.flush_paragraph(),
             "tc" => self.tables.end_cell(self.wide),
-            "tbl" => self.tables.close(&mut self.words)?,
+            "tbl" => self.end_table()?,
             _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_table(&mut self) -> Result<(), ReadError> {
+        let Some(block) = self.frames.pop().and_then(WordFrame::finish) else {
+            add_table(self.frames.last_mut(), self.tables.rows())?;
+            return self.tables.close(&mut self.words);
+        };
+        self.tables.discard();
+        if let Some(words) = self.frames.last_mut().and_then(WordFrame::content) {
+            words.paragraph(&block);
+        }
+        if !self.tables.take(&block) {
+            self.words.paragraph(&block);
         }
         Ok(())
     }
@@ -240,17 +269,24 @@ impl WordBody {
         paragraph.list = paragraph.list.filter(|id| id != "0");
         let level = paragraph.outline.filter(|level| *level < 9).map(|level| level + 1);
         let level = level.or(style.level);
-        let text = paragraph.line.finish();
-        if self.tables.take(&text) {
-            return;
+        let whole = paragraph.line.verbatim();
+        let text = whole.trim();
+        let mut words = &mut self.words;
+        if self.tables.take(text) {
+            let (style, color) = (paragraph.style.as_str(), paragraph.color.as_deref());
+            let framed = FramedParagraph { style, color, text: &whole };
+            let Some(frame) = self.frames.last_mut() else { return };
+            let is_taken = frame.takes(&framed);
+            let Some(content) = frame.content().filter(|_| !is_taken) else { return };
+            words = content;
         }
         match (level, paragraph.list) {
-            (Some(level), _) => self.words.heading(level, text.trim_matches('*')),
+            (Some(level), _) => words.heading(level, text.trim_matches('*')),
             (None, Some(list)) => {
                 let numbered = self.numbered.get(&(list, paragraph.depth)).copied();
-                self.words.entry(paragraph.depth, numbered.unwrap_or(false), &text);
+                words.entry(paragraph.depth, numbered.unwrap_or(false), text);
             }
-            (None, None) => self.words.paragraph(&text),
+            (None, None) => words.paragraph(text),
         }
     }
 

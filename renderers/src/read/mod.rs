@@ -9,7 +9,7 @@
 //! - `words`: paragraphs, formatting, lists and tables as Markdown
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
-//! - `docx` with `docx_styles`, `pptx`, `odf`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
+//! - `docx` with `docx_frames` and `docx_styles`, `pptx`, `odf`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
 //!   `tags`, `bidi`, `transform` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
@@ -21,6 +21,7 @@ mod bidi;
 pub mod charset;
 mod chart;
 mod docx;
+mod docx_frames;
 mod docx_styles;
 mod email;
 mod fonts;

@@ -83,6 +83,19 @@ fn word_is_read_back() {
     );
 }
 
+/// The renderers write them as tables of one cell.
+#[test]
+fn alerts_and_code_of_word_files_are_no_tables() {
+    let source = "> [!WARNING]\n> Be *careful*.\n>\n> - one\n> - two\n>\n> ```\n> inner\n> ```\n\n```rust\nfn f() {\n    g();\n}\n```\n\n\
+                  > Said:\n>\n> - a\n\n| Table |\n| --- |\n| of one column |\n";
+    let document = markdown::read(source).unwrap();
+    let bytes = render(&document, Format::Docx).unwrap().bytes;
+    let markdown = to_markdown("a.docx", &bytes).unwrap().markdown;
+    let wanted = "> [!WARNING]\n> Be *careful*.\n>\n> - one\n> - two\n>\n> ```\n> inner\n> ```\n\n\
+                  ```\nfn f() {\n    g();\n}\n```\n\n> Said:\n>\n> - a\n\n| Table |\n| --- |\n| of one column |";
+    assert!(markdown.starts_with(wanted), "{markdown}");
+}
+
 /// Proves MC-26.
 #[test]
 fn powerpoint_is_read_back() {

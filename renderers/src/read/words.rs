@@ -57,9 +57,14 @@ impl Line {
         self.marks = Marks::default();
     }
 
-    pub fn finish(mut self) -> String {
+    pub fn finish(self) -> String {
+        self.verbatim().trim().to_owned()
+    }
+
+    /// The text with the spaces around it.
+    pub fn verbatim(mut self) -> String {
         self.close();
-        self.text.trim().to_owned()
+        self.text
     }
 }
 
@@ -247,6 +252,16 @@ impl Tables {
         }
         cell.push_str(text);
         true
+    }
+
+    /// The rows of the innermost table.
+    pub fn rows(&self) -> &[Vec<String>] {
+        self.open.last().map_or(&[], |table| &table.rows)
+    }
+
+    /// Closes the innermost table, which is none.
+    pub fn discard(&mut self) {
+        self.open.pop();
     }
 
     pub fn close(&mut self, words: &mut Words) -> Result<(), ReadError> {
