@@ -1,5 +1,7 @@
 //! PowerPoint: slides in presentation order, with their speaker notes.
 
+use std::collections::HashMap;
+
 use super::{
     archive::Archive,
     asides, chart,
@@ -24,7 +26,8 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         if xml.is_empty() {
             continue;
         }
-        let mut slide = SlideReader { words, ..SlideReader::default() };
+        let targets = targets(&mut archive, part, &slides)?;
+        let mut slide = SlideReader { words, targets, ..SlideReader::default() };
         if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
             warnings.push(format!("Slide {} is incomplete. {problem}", at + 1));
         }
@@ -65,6 +68,23 @@ fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     Ok(parts)
 }
 
+/// The targets of a slide's links by their ids; another slide is the anchor of its heading.
+fn targets(
+    archive: &mut Archive,
+    slide: &str,
+    slides: &[String],
+) -> Result<HashMap<String, String>, ReadError> {
+    let Some((folder, name)) = slide.rsplit_once('/') else { return Ok(HashMap::new()) };
+    let mut targets = links(archive, &format!("{folder}/_rels/{name}.rels"))?;
+    for target in targets.values_mut() {
+        let part = within(folder, target);
+        if let Some(at) = slides.iter().position(|slide| *slide == part) {
+            *target = format!("#slide-{}", at + 1);
+        }
+    }
+    Ok(targets)
+}
+
 fn notes(archive: &mut Archive, slide: &str) -> Result<Option<String>, ReadError> {
     let Some((folder, name)) = slide.rsplit_once('/') else { return Ok(None) };
     let links = links(archive, &format!("{folder}/_rels/{name}.rels"))?;
@@ -84,6 +104,16 @@ struct SlideReader {
     marks: Marks,
     depth: usize,
     bulleted: bool,
+    /// The first number of the list that the paragraph belongs to.
+    first_number: Option<u64>,
+    /// The numbers of the lists of this shape.
+    numbers: ListNumbers,
+    /// The targets of links by their ids.
+    targets: HashMap<String, String>,
+    in_run: bool,
+    /// The target of the open run, and the one whose text is open.
+    run_target: Option<String>,
+    open_target: Option<String>,
     /// The type of the open placeholder.
     placeholder: String,
     /// If set, only this type of placeholder is read.
@@ -106,6 +136,7 @@ impl SlideReader {
             XmlNode::Open(element) => self.open(element),
             XmlNode::Text(text) if self.in_text && self.in_formula => self.plain(text),
             XmlNode::Text(text) if self.in_text => {
+                self.turn_to(self.run_target.clone());
                 if let Some(line) = &mut self.line {
                     line.push(text, self.marks);
                 }
@@ -126,16 +157,31 @@ impl SlideReader {
                     self.words.paragraph(&format!("![{says}]"));
                 }
             }
-            "p" => (self.line, self.depth, self.bulleted) = (Some(Line::default()), 0, false),
+            "txBody" => self.numbers = ListNumbers::default(),
+            "p" => {
+                (self.line, self.depth, self.bulleted) = (Some(Line::default()), 0, false);
+                (self.first_number, self.open_target) = (None, None);
+            }
             "pPr" => self.depth = element.number("lvl").unwrap_or(0),
-            "buChar" | "buAutoNum" => self.bulleted = true,
+            "buChar" => self.bulleted = true,
+            "buAutoNum" => {
+                self.bulleted = true;
+                self.first_number = Some(element.number("startAt").unwrap_or(1) as u64);
+            }
             "rPr" => {
                 let is = |name| matches!(element.attribute(name), Some("1" | "true"));
                 self.marks = Marks { strong: is("b"), emphasis: is("i"), strike: false };
             }
-            "r" => self.marks = Marks::default(),
+            "r" => (self.in_run, self.marks, self.run_target) = (true, Marks::default(), None),
+            "hlinkClick" if self.in_run => {
+                let target = element.exactly("r:id").and_then(|id| self.targets.get(id));
+                self.run_target = target.cloned();
+            }
             "t" => self.in_text = true,
-            "br" => self.plain("\n"),
+            "br" => {
+                self.turn_to(None);
+                self.plain("\n");
+            }
             "oMath" => self.in_formula = true,
             "num" | "sub" | "sup" | "deg" if self.in_formula => {
                 self.plain(math_mark(&element.name));
@@ -151,6 +197,19 @@ impl SlideReader {
         }
     }
 
+    /// Ends the open link, and begins the one to this target.
+    fn turn_to(&mut self, target: Option<String>) {
+        if self.open_target == target {
+            return;
+        }
+        if let Some(ended) = std::mem::replace(&mut self.open_target, target) {
+            self.plain(&format!("]({ended})"));
+        }
+        if self.open_target.is_some() {
+            self.plain("[");
+        }
+    }
+
     fn plain(&mut self, text: &str) {
         if let Some(line) = &mut self.line {
             line.push_plain(text);
@@ -160,6 +219,7 @@ impl SlideReader {
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
         match name {
             "t" => self.in_text = false,
+            "r" => (self.in_run, self.run_target) = (false, None),
             "oMath" => self.in_formula = false,
             "num" if self.in_formula => self.plain(")/("),
             "sub" | "sup" | "deg" | "den" if self.in_formula => self.plain(")"),
@@ -172,6 +232,7 @@ impl SlideReader {
     }
 
     fn flush_paragraph(&mut self) {
+        self.turn_to(None);
         let Some(line) = self.line.take() else { return };
         if self.only.is_some_and(|only| only != self.placeholder) {
             return;
@@ -180,11 +241,40 @@ impl SlideReader {
         if self.tables.take(&text) {
             return;
         }
+        let first = self.first_number.filter(|_| !text.is_empty());
+        let number = self.numbers.next(self.depth, first);
         match self.placeholder.as_str() {
             "title" | "ctrTitle" => self.words.heading(3, text.trim_matches('*')),
             "sldNum" | "dt" | "ftr" => {}
-            _ if self.depth > 0 || self.bulleted => self.words.entry(self.depth, false, &text),
+            _ if self.depth > 0 || self.bulleted => {
+                self.words.numbered(self.depth, number, &text);
+            }
             _ => self.words.paragraph(&text),
         }
+    }
+}
+
+/// The numbers of lists, by the depth of their items.
+#[derive(Default)]
+struct ListNumbers(Vec<OpenNumbers>);
+
+#[derive(Default, Clone, Copy)]
+struct OpenNumbers {
+    /// The number that the list begins with; `None` between lists.
+    first: Option<u64>,
+    last: u64,
+}
+
+impl ListNumbers {
+    /// The number of a paragraph; `first` is that of its list, if it is numbered. Items continue
+    /// the list before them if it has the same first number and nothing of less depth is between.
+    fn next(&mut self, depth: usize, first: Option<u64>) -> Option<u64> {
+        let depth = depth.min(8);
+        self.0.resize(depth + 1, OpenNumbers::default());
+        let list = &mut self.0[depth];
+        let continues = list.first.is_some() && list.first == first;
+        list.last = if continues { list.last.saturating_add(1) } else { first.unwrap_or(0) };
+        list.first = first;
+        first.map(|_| list.last)
     }
 }

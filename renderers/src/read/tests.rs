@@ -102,6 +102,8 @@ fn powerpoint_is_read_back() {
     let reading = back(Format::Pptx, "pptx");
     has_words(&reading, &ALL);
     has_words(&reading, &["## Slide 1\n", "| North | 1250 | fine |"]);
+    has_words(&reading, &["1. Counted one\n2. Counted two"]);
+    has_words(&reading, &["see [the page](https://example.org/margins) and"]);
     assert!(reading.pages >= 2);
 }
 
@@ -127,6 +129,21 @@ fn pdf_is_read_back_page_by_page() {
         ],
     );
     assert_eq!((reading.pages, reading.pictures), (1, 0));
+}
+
+#[test]
+fn numbers_and_links_of_slides_are_kept() {
+    let source = "# One\n\n3. three\n4. four\n   1. inner\n   2. inner\n5. [five](#two)\n\n---\n\n# Two\n\n- a\n- [b **c**](https://e.org)\n";
+    let document = markdown::read(source).unwrap();
+    let bytes = render(&document, Format::Pptx).unwrap().bytes;
+    let reading = to_markdown("a.pptx", &bytes).unwrap();
+    has_words(
+        &reading,
+        &[
+            "3. three\n4. four\n    1. inner\n    2. inner\n5. [five](#slide-2)",
+            "- [b **c**](https://e.org)",
+        ],
+    );
 }
 
 /// Headers, footers and charts.
