@@ -9,8 +9,8 @@
 //! - `words`: paragraphs, formatting, lists and tables as Markdown
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
-//! - `docx` with `docx_frames` and `docx_styles`, `pptx`, `odf`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
-//!   `tags`, `bidi`, `transform` and `grid`, `html`, `email`, `rtf`, `rows`, `charset`: one file per format
+//! - `docx` with `docx_frames` and `docx_styles`, `pptx`, `odf` with `odf_comments` and `odf_lists`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
+//!   `tags`, `bidi`, `transform` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -31,11 +31,14 @@ pub mod kind;
 pub mod limits;
 pub(crate) mod links;
 mod odf;
+mod odf_comments;
+mod odf_lists;
 mod pdf;
 mod pptx;
 mod reading;
 mod rows;
 mod rtf;
+mod rtf_tokens;
 pub(crate) mod sheets;
 mod styles;
 mod tags;

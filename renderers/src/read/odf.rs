@@ -1,11 +1,14 @@
 //! OpenDocument: texts, spreadsheets and presentations share their elements.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     archive::Archive,
     limits,
+    odf_comments::OdfComments,
+    odf_lists::OdfLists,
     reading::{Kind, ReadError, Reading},
+    sheets::title,
     words::{Line, Marks, Tables, Words},
     xml::{XmlElement, XmlNode, walk},
 };
@@ -15,6 +18,15 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     let xml = archive.part("content.xml")?;
     let xml = xml.ok_or_else(|| ReadError::Damaged("The document has no content.xml.".into()))?;
     let mut body = OdfBody { kind: Some(kind), ..OdfBody::default() };
+    if let Ok(Some(styles)) = archive.part("styles.xml") {
+        // A document with damaged styles is still read.
+        let _ = walk(&styles, |node| {
+            if let XmlNode::Open(element) = node {
+                body.read_style(element);
+            }
+            Ok(())
+        });
+    }
     let mut warnings = Vec::new();
     if let Err(problem) = walk(&xml, |node| body.step(&node)) {
         if body.words.is_empty() || matches!(problem, ReadError::TooLarge(_)) {
@@ -22,9 +34,37 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
         }
         warnings.push(format!("Only the beginning could be read. {problem}"));
     }
+    body.comments.write_to(&mut body.words);
+    for object in body.objects.iter().take(OBJECTS) {
+        add_object(&mut archive, object, &mut body.words);
+    }
+    if body.objects.len() > OBJECTS {
+        warnings.push(format!("Only {OBJECTS} charts and embedded objects were read."));
+    }
     let reading = Reading::of(kind, body.words.finish());
     Ok(Reading { pages: body.pages, warnings, ..reading })
 }
+
+/// Adds the titles and the values of a chart, or the text of another embedded object. One that is
+/// damaged is left out.
+fn add_object(archive: &mut Archive, object: &str, words: &mut Words) {
+    let folder = object.trim_start_matches("./");
+    let Ok(Some(xml)) = archive.part(&format!("{folder}/content.xml")) else { return };
+    let (mut body, mut is_chart) = (OdfBody::default(), false);
+    // A damaged object is read as far as possible.
+    let _ = walk(&xml, |node| {
+        is_chart |= matches!(&node, XmlNode::Open(element) if element.name == "chart");
+        body.step(&node)
+    });
+    let text = body.words.finish();
+    if !text.is_empty() {
+        words.heading(3, if is_chart { "Chart" } else { "Embedded object" });
+        words.paragraph(&text);
+    }
+}
+
+/// The maximum number of embedded objects that are read.
+const OBJECTS: usize = 100;
 
 #[derive(Default)]
 struct OdfBody {
@@ -35,7 +75,14 @@ struct OdfBody {
     style: String,
     lines: Vec<(Line, Option<usize>)>,
     marks: Vec<Marks>,
-    lists: usize,
+    lists: OdfLists,
+    comments: OdfComments,
+    /// The mark of a comment on the open cell.
+    cell_mark: String,
+    /// The folders of embedded objects.
+    objects: BTreeSet<String>,
+    /// The styles of tables that are not shown.
+    hidden: HashSet<String>,
     /// Inside an element whose text is not part of the document.
     skipped: usize,
     pages: usize,
@@ -49,6 +96,13 @@ struct OdfBody {
 
 impl OdfBody {
     fn step(&mut self, node: &XmlNode<'_>) -> Result<(), ReadError> {
+        let mut mark = None;
+        if self.skipped == 0 && self.comments.take(node, &mut mark) {
+            if let Some(mark) = mark {
+                self.add_mark(&mark);
+            }
+            return Ok(());
+        }
         match node {
             XmlNode::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
                 self.skipped += 1;
@@ -62,9 +116,26 @@ impl OdfBody {
         Ok(())
     }
 
-    fn open(&mut self, element: &XmlElement) -> Result<(), ReadError> {
+    /// The mark of a comment, in its paragraph or below the text of its cell.
+    fn add_mark(&mut self, mark: &str) {
+        if !self.lines.is_empty() {
+            self.plain(mark);
+            self.cell_is_empty = false;
+        } else if self.tables.is_in_cell() {
+            self.cell_mark.push_str(mark);
+        } else {
+            self.words.paragraph(mark);
+        }
+    }
+
+    fn read_style(&mut self, element: &XmlElement) {
         match element.name.as_str() {
             "style" => element.attribute("name").unwrap_or_default().clone_into(&mut self.style),
+            "list-style" => {
+                // The letters of its levels are not those of a style.
+                self.style.clear();
+                self.lists.read_style(element);
+            }
             "text-properties" => {
                 let marks = Marks {
                     strong: element.attribute("font-weight") == Some("bold"),
@@ -75,6 +146,15 @@ impl OdfBody {
                 };
                 self.styles.insert(self.style.clone(), marks);
             }
+            "table-properties" if element.attribute("display") == Some("false") => {
+                self.hidden.insert(self.style.clone());
+            }
+            _ => self.lists.read_style(element),
+        }
+    }
+
+    fn open(&mut self, element: &XmlElement) -> Result<(), ReadError> {
+        match element.name.as_str() {
             "h" => self
                 .lines
                 .push((Line::default(), Some(element.number("outline-level").unwrap_or(1)))),
@@ -91,7 +171,11 @@ impl OdfBody {
                 self.plain("[");
             }
             "note-citation" => self.plain("[^"),
-            "list" => self.lists += 1,
+            "list" => self.lists.open(element),
+            "list-item" => self.lists.item(element),
+            "object" => {
+                self.objects.extend(element.attribute("href").map(str::to_owned));
+            }
             "table" => {
                 self.sheet(element);
                 self.tables.open();
@@ -112,7 +196,7 @@ impl OdfBody {
                 self.words.heading(2, &format!("Slide {}", self.pages));
             }
             "notes" => self.words.paragraph("> Notes:"),
-            _ => {}
+            _ => self.read_style(element),
         }
         Ok(())
     }
@@ -120,7 +204,9 @@ impl OdfBody {
     fn sheet(&mut self, element: &XmlElement) {
         if self.kind == Some(Kind::Ods) {
             self.pages += 1;
-            self.words.heading(2, element.attribute("name").unwrap_or("Sheet"));
+            let name = element.attribute("name").unwrap_or("Sheet");
+            let style = element.attribute("style-name").unwrap_or_default();
+            self.words.heading(2, &title(name, self.hidden.contains(style)));
         }
     }
 
@@ -147,7 +233,7 @@ impl OdfBody {
                 self.plain(&format!("]({target})"));
             }
             "note-citation" => self.plain("]"),
-            "list" => self.lists = self.lists.saturating_sub(1),
+            "list" => self.lists.close(),
             "table-cell" | "covered-table-cell" => self.end_cell()?,
             "table-row" => self.tables.end_row()?,
             "table" => self.tables.close(&mut self.words)?,
@@ -159,6 +245,11 @@ impl OdfBody {
     /// Spreadsheets end with thousands of repeated empty cells. The covered cells of a merged cell
     /// are present as well.
     fn end_cell(&mut self) -> Result<(), ReadError> {
+        let mark = std::mem::take(&mut self.cell_mark);
+        if !mark.is_empty() {
+            self.tables.take(&mark);
+            self.cell_is_empty = false;
+        }
         if self.cell_is_empty {
             self.pending = self.pending.saturating_add(self.wide);
             return Ok(());
@@ -178,10 +269,13 @@ impl OdfBody {
         if let Some((outer, _)) = self.lines.last_mut() {
             outer.push_plain(&format!("({text})"));
         } else if !self.tables.take(&text) {
-            match level {
-                Some(level) => self.words.heading(level, text.trim_matches('*')),
-                None if self.lists > 0 => self.words.entry(self.lists - 1, false, &text),
-                None => self.words.paragraph(&text),
+            match (level, self.lists.depth()) {
+                (Some(level), _) => self.words.heading(level, text.trim_matches('*')),
+                (None, Some(depth)) => {
+                    let number = self.lists.number();
+                    self.words.numbered(depth, number, &text);
+                }
+                (None, None) => self.words.paragraph(&text),
             }
         }
     }
@@ -189,13 +283,5 @@ impl OdfBody {
 
 /// Deleted content, and metadata.
 fn is_skipped(name: &str) -> bool {
-    matches!(
-        name,
-        "tracked-changes"
-            | "annotation"
-            | "sequence-decls"
-            | "scripts"
-            | "page-number"
-            | "page-count"
-    )
+    matches!(name, "tracked-changes" | "sequence-decls" | "scripts" | "page-number" | "page-count")
 }

@@ -1,5 +1,5 @@
 //! Rich Text Format (Microsoft's specification, 1.9.1): text, formatting, lists and tables.
-//! Pictures, headers, text boxes, field instructions and ignorable groups are skipped.
+//! Pictures, headers, text boxes, comments, field instructions and ignorable groups are skipped.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,6 +8,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::{
     charset, limits,
     reading::{Kind, ReadError, Reading},
+    rtf_tokens::{RtfToken, next},
     words::{Line, Marks, Words},
 };
 
@@ -42,58 +43,13 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     rtf.finish()
 }
 
-enum RtfToken<'a> {
-    Open,
-    Close,
-    Word(&'a str, Option<i32>),
-    /// A backslash before a character that is not a letter.
-    Sign(u8),
-    /// A byte in hexadecimal.
-    Byte(u8),
-    Text(&'a [u8]),
-}
-
-fn next(bytes: &[u8]) -> Option<(RtfToken<'_>, &[u8])> {
-    let (first, rest) = bytes.split_first()?;
-    match first {
-        b'{' => Some((RtfToken::Open, rest)),
-        b'}' => Some((RtfToken::Close, rest)),
-        b'\\' => match rest.split_first()? {
-            (b'\'', rest) => {
-                let digits = std::str::from_utf8(rest.get(..2)?).ok();
-                let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-                Some((RtfToken::Byte(byte.unwrap_or(b'?')), &rest[2..]))
-            }
-            (letter, _) if letter.is_ascii_alphabetic() => Some(word(rest)),
-            (sign, rest) => Some((RtfToken::Sign(*sign), rest)),
-        },
-        b'\r' | b'\n' => Some((RtfToken::Text(&[]), rest)),
-        _ => {
-            let is_special = |byte: &u8| matches!(byte, b'{' | b'}' | b'\\' | b'\r' | b'\n');
-            let end = bytes.iter().position(is_special).unwrap_or(bytes.len());
-            Some((RtfToken::Text(&bytes[..end]), &bytes[end..]))
-        }
-    }
-}
-
-/// A control word: letters, an optional number, and the space that ends it.
-fn word(bytes: &[u8]) -> (RtfToken<'_>, &[u8]) {
-    let count = |bytes: &[u8], is: fn(&u8) -> bool| bytes.iter().take_while(|b| is(b)).count();
-    let (name, rest) = bytes.split_at(count(bytes, u8::is_ascii_alphabetic));
-    let sign = usize::from(rest.first() == Some(&b'-'));
-    let digits = count(&rest[sign..], u8::is_ascii_digit);
-    let (number, rest) = rest.split_at(if digits == 0 { 0 } else { sign + digits });
-    let ascii = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
-    let token = RtfToken::Word(ascii(name), ascii(number).parse().ok());
-    (token, rest.strip_prefix(b" ").unwrap_or(rest))
-}
-
 /// State that applies until the end of a group.
 #[derive(Clone, Default)]
 struct Group {
     place: RtfPlace,
     marks: Marks,
     is_hidden: bool,
+    change: Option<RtfChange>,
     /// The font number, if it is not the default.
     font: Option<usize>,
     /// The number of fallback bytes after a Unicode character.
@@ -115,6 +71,22 @@ enum RtfPlace {
     Lost(&'static str),
 }
 
+/// A tracked change of text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RtfChange {
+    Inserted,
+    Deleted,
+}
+
+impl RtfChange {
+    fn marks(self) -> [&'static str; 2] {
+        match self {
+            Self::Inserted => ["{++", "++}"],
+            Self::Deleted => ["{--", "--}"],
+        }
+    }
+}
+
 #[derive(Clone, Copy, Default)]
 struct RtfParagraph {
     /// The heading level.
@@ -128,6 +100,9 @@ struct RtfParagraph {
 struct Rtf {
     words: Words,
     line: Line,
+    /// The change whose mark is open in the line.
+    open_change: Option<RtfChange>,
+    has_changes: bool,
     /// The bullet or number of the current paragraph.
     mark: String,
     groups: Vec<Group>,
@@ -199,7 +174,16 @@ impl Rtf {
             "strike" => group.marks.strike = is_on,
             "v" => group.is_hidden = is_on,
             "f" => group.font = count,
-            "plain" => (group.marks, group.is_hidden, group.font) = (Marks::default(), false, None),
+            "deleted" => group.change = is_on.then_some(RtfChange::Deleted),
+            // Text that is inserted and deleted is deleted.
+            "revised" if group.change != Some(RtfChange::Deleted) => {
+                group.change = is_on.then_some(RtfChange::Inserted);
+            }
+            "revised" => {}
+            "plain" => {
+                (group.marks, group.is_hidden, group.font) = (Marks::default(), false, None);
+                group.change = None;
+            }
             "pard" => group.paragraph = RtfParagraph::default(),
             "intbl" => group.paragraph.in_table = true,
             "outlinelevel" => group.paragraph.heading = count.filter(|level| *level < 6),
@@ -279,13 +263,35 @@ impl Rtf {
     fn push(&mut self, text: &str) {
         match self.group.place {
             _ if self.group.is_hidden => {}
-            RtfPlace::Text | RtfPlace::Note => self.line.push(text, self.group.marks),
+            RtfPlace::Text | RtfPlace::Note => {
+                self.turn_to(self.group.change);
+                self.line.push(text, self.group.marks);
+            }
             RtfPlace::Mark => self.mark.push_str(text),
             RtfPlace::Lost(what) if !text.trim().is_empty() => {
                 self.lost.insert(what);
             }
             RtfPlace::Lost(_) | RtfPlace::Nowhere => {}
         }
+    }
+
+    /// Ends the mark of the open change, and begins that of another one.
+    fn turn_to(&mut self, change: Option<RtfChange>) {
+        if self.open_change == change {
+            return;
+        }
+        if let Some(ended) = std::mem::replace(&mut self.open_change, change) {
+            self.line.push_plain(ended.marks()[1]);
+        }
+        if let Some(begun) = change {
+            self.has_changes = true;
+            self.line.push_plain(begun.marks()[0]);
+        }
+    }
+
+    fn take_line(&mut self) -> String {
+        self.turn_to(None);
+        std::mem::take(&mut self.line).finish()
     }
 
     /// The end of a paragraph, which is a space inside a cell.
@@ -302,7 +308,7 @@ impl Rtf {
             self.words.heading(level + 1, text.trim_matches('*'));
             return Ok(());
         }
-        let text = std::mem::take(&mut self.line).finish();
+        let text = self.take_line();
         match std::mem::take(&mut self.mark).trim() {
             "" => self.words.paragraph(&text),
             mark => self.words.entry(depth, is_number(mark), &text),
@@ -312,7 +318,7 @@ impl Rtf {
 
     /// The paragraph on one line, with its number if it has one.
     fn entry(&mut self) -> String {
-        let text = std::mem::take(&mut self.line).finish();
+        let text = self.take_line();
         let mark = std::mem::take(&mut self.mark);
         if is_number(mark.trim()) { format!("{} {text}", mark.trim()) } else { text }
     }
@@ -336,7 +342,11 @@ impl Rtf {
         self.paragraph()?;
         let reading = Reading::of(Kind::Rtf, self.words.finish());
         let lost = |what: &&str| format!("{what} were skipped.");
-        Ok(Reading { warnings: self.lost.iter().map(lost).collect(), ..reading })
+        let mut warnings: Vec<String> = self.lost.iter().map(lost).collect();
+        if self.has_changes {
+            warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
+        }
+        Ok(Reading { warnings, ..reading })
     }
 }
 
@@ -353,6 +363,7 @@ fn place(name: &str) -> Option<RtfPlace> {
         "listtext" | "pntext" => RtfPlace::Mark,
         "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
         | "footerf" => RtfPlace::Lost("Headers and footers"),
+        "annotation" => RtfPlace::Lost("Comments"),
         "shptxt" | "dptxbxtext" => RtfPlace::Lost("Text boxes"),
         name if SKIPPED.contains(&name) => RtfPlace::Nowhere,
         _ => return None,
@@ -445,6 +456,18 @@ mod tests {
         ] {
             assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn changes_are_marked_and_comments_are_named_as_lost() {
+        let rtf = "{\\rtf1 kept {\\deleted\\revauthdel1 gone}{\\revised new \\b words\\b0}\\par\n\
+            {\\revised\\deleted both}\\deleted a\\par b\\deleted0 c\\par\n\
+            x{\\*\\atnid AB}{\\*\\atnauthor Ann}{\\*\\annotation{\\*\\atnref 1} Why?} y\\par}";
+        let reading = read(rtf.as_bytes()).unwrap();
+        let wanted = "kept {--gone--}{++new **words**++}\n\n{--botha--}\n\n{--b--}c\n\nx y";
+        assert_eq!(reading.markdown, wanted);
+        let changes = "Tracked changes are marked: {++inserted++}, {--deleted--}.";
+        assert_eq!(reading.warnings, ["Comments were skipped.", changes]);
     }
 
     #[test]

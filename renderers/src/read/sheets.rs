@@ -48,7 +48,8 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-fn title(name: &str, is_hidden: bool) -> String {
+/// The name of a sheet, with a mark if it is not shown.
+pub fn title(name: &str, is_hidden: bool) -> String {
     if is_hidden { format!("{name} (hidden)") } else { name.to_owned() }
 }
 

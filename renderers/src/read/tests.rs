@@ -212,6 +212,42 @@ fn opendocument_is_read() {
     assert_eq!(reading.markdown, "## S\n\n| A |  |  | D |\n| --- | --- | --- | --- |");
 }
 
+#[test]
+fn numbers_comments_charts_and_hidden_sheets_of_opendocument_are_kept() {
+    let text = open_document(
+        "text",
+        "<t:list-style s:name='L'><t:list-level-style-number t:level='1' s:num-format='1'/>\
+         <t:list-level-style-bullet t:level='2'/></t:list-style>\
+         <t:list t:style-name='L'><t:list-item><t:p>one<o:annotation><d:creator>Ann</d:creator>\
+         <d:date>2026-01-01</d:date><t:p>Is this</t:p><t:p>right?</t:p></o:annotation>!</t:p></t:list-item>\
+         <t:list-item><t:p>two</t:p><t:list><t:list-item><t:p>in</t:p></t:list-item></t:list></t:list-item>\
+         </t:list><t:p>between</t:p><t:list t:style-name='L' t:continue-numbering='true'><t:list-item>\
+         <t:p>three</t:p></t:list-item></t:list>",
+    );
+    let reading = to_markdown("x.odt", &text).unwrap();
+    let wanted = "1. one[^comment-1]!\n2. two\n  - in\n\nbetween\n\n3. three\n\n## Comments\n\n\
+                  [^comment-1]: Ann: Is this right?";
+    assert_eq!(reading.markdown, wanted);
+    let chart = "<o:document-content xmlns:o='o' xmlns:t='t' xmlns:table='b' xmlns:c='c'><o:body><c:chart>\
+        <c:title><t:p>Sales</t:p></c:title><table:table><table:table-row><table:table-cell><t:p>Q1</t:p>\
+        </table:table-cell></table:table-row></table:table></c:chart></o:body></o:document-content>";
+    let content = "<o:document-content xmlns:o='o' xmlns:t='t' xmlns:table='b' xmlns:s='s' xmlns:x='x'>\
+        <s:style s:name='ta2'><s:table-properties table:display='false'/></s:style>\
+        <table:table table:name='A'><table:table-row><table:table-cell><o:annotation><t:p>Why?</t:p>\
+        </o:annotation><t:p>1</t:p></table:table-cell></table:table-row></table:table>\
+        <table:table table:name='B' table:style-name='ta2'><table:shapes><s:object x:href='./Object 1'/>\
+        </table:shapes></table:table></o:document-content>";
+    let sheet = package(&[
+        ("mimetype", "application/vnd.oasis.opendocument.spreadsheet"),
+        ("content.xml", content),
+        ("Object 1/content.xml", chart),
+    ]);
+    let reading = to_markdown("x.ods", &sheet).unwrap();
+    let wanted = "## A\n\n| 1<br>[^comment-1] |\n| --- |\n\n## B (hidden)\n\n## Comments\n\n[^comment-1]: Why?\n\n\
+                  ### Chart\n\nSales\n\n| Q1 |\n| --- |";
+    assert_eq!(reading.markdown, wanted);
+}
+
 /// Proves MC-26.
 #[test]
 fn mail_pages_and_rows_are_read() {

@@ -243,6 +243,10 @@ impl Tables {
         }
     }
 
+    pub fn is_in_cell(&self) -> bool {
+        self.open.last().is_some_and(|table| table.cell.is_some())
+    }
+
     /// Adds the text to an open cell; `false` if there is none.
     pub fn take(&mut self, text: &str) -> bool {
         let cell = self.open.last_mut().and_then(|table| table.cell.as_mut());
