@@ -299,6 +299,42 @@ fn charts_combine_bars_and_lines() {
     assert!(part(&drawn(source, Format::Docx), "word/document.xml").contains("Bar and line chart"));
 }
 
+/// Office programs leave out names for which they see no room.
+#[test]
+fn native_charts_show_all_names() {
+    let chart = |kind: &str, name: &str, count: usize, format: Format| {
+        let rows: String = (1..=count).map(|n| format!("{name} {n},{n}\n")).collect();
+        let source = format!("# C\n\n```chart\ntype: {kind}\n\nk,S\n{rows}```\n");
+        let rendered = drawn(&source, format);
+        match format {
+            Format::Pptx => part(&rendered, "ppt/charts/chart1.xml"),
+            _ => {
+                part(&rendered, "xl/charts/chart1.xml")
+                    + &part(&rendered, "xl/drawings/drawing1.xml")
+            }
+        }
+    };
+    let skip = "<c:lblOffset val=\"100\"/><c:tickLblSkip val=\"1\"/><c:tickMarkSkip val=\"1\"/>\
+                <c:noMultiLvlLbl val=\"1\"/>";
+    let short = chart("bar", "Q", 4, Format::Pptx);
+    assert!(short.contains(skip) && !short.contains("rot=\"-2700000\""), "{short}");
+    let long = chart("line", "Country with a long name", 15, Format::Pptx);
+    assert!(long.contains(skip) && long.contains("rot=\"-2700000\""), "{long}");
+    let many = chart("bar", "Q", 300, Format::Pptx);
+    assert!(!many.contains("tickLblSkip"), "{many}");
+    let sheet = chart("line", "Country with a long name", 15, Format::Xlsx);
+    assert!(sheet.contains("rot=\"-2700000\""), "{sheet}");
+    assert!(!chart("bar", "Q", 4, Format::Xlsx).contains("rot=\"-2700000\""));
+    let last_row = |drawing: &str| {
+        let (_, end) = drawing.split_once("<xdr:to>").expect("it has an end");
+        let (_, row) = end.split_once("<xdr:row>").expect("it has a row");
+        row.split('<').next().and_then(|row| row.parse::<u32>().ok()).expect("it is a number")
+    };
+    let [few, more] = [5, 25]
+        .map(|count| last_row(&chart("horizontal bar", "A", count, Format::Xlsx)) - count as u32);
+    assert!(more > few + 10, "{few} and {more}");
+}
+
 #[test]
 fn charts_are_native_in_all_their_kinds() {
     let chart = |kind: &str| {

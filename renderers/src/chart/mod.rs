@@ -21,11 +21,15 @@
 //! series, and the first column has the categories (in a scatter chart: the x values). An empty cell
 //! is a gap. Excel and PowerPoint draw charts natively; Word files and PDFs use [`svg::draw`].
 //!
-//! - [`read`]: parses a block; [`svg`] and `plot`: draw the picture
+//! - [`read`]: parses a block; [`svg`] and `plot`: draw the picture; `names`: the names of categories
+//!   in native charts
 
+mod names;
 mod plot;
 pub mod read;
 pub mod svg;
+
+pub(crate) use names::{NameLayout, NameRoom};
 
 /// The maximum number of values in a chart; more would be unreadable.
 pub const VALUES: usize = 500;

@@ -1,7 +1,7 @@
 //! The axes of native charts.
 
 use super::charts::{line, titled, val};
-use crate::chart::{Chart, ChartKind};
+use crate::chart::{Chart, ChartKind, NameLayout};
 use crate::package::look::Look;
 use crate::package::xml::Xml;
 
@@ -19,21 +19,32 @@ pub fn axis_ids(xml: &mut Xml, is_right: bool) {
 }
 
 /// All axes of a chart.
-pub fn axes(xml: &mut Xml, chart: &Chart, look: &Look) {
+pub fn axes(xml: &mut Xml, chart: &Chart, look: &Look, names: NameLayout) {
     let [across, up] = IDS;
-    let name = if chart.kind == ChartKind::Scatter { "c:valAx" } else { "c:catAx" };
-    axis(xml, name, [across, up], chart, look);
-    axis(xml, "c:valAx", [up, across], chart, look);
+    let kind = if chart.kind == ChartKind::Scatter {
+        AxisKind::Values
+    } else {
+        AxisKind::Categories(names)
+    };
+    axis(xml, kind, [across, up], chart, look);
+    axis(xml, AxisKind::Values, [up, across], chart, look);
     if chart.is_combined() && chart.y2.is_some() {
         right(xml, chart, look);
     }
 }
 
+/// What an axis has at its ticks.
+#[derive(Clone, Copy)]
+enum AxisKind {
+    Categories(NameLayout),
+    Values,
+}
+
 /// An axis with its id and that of the axis that it crosses.
-fn axis(xml: &mut Xml, name: &'static str, ids: [&str; 2], chart: &Chart, look: &Look) {
+fn axis(xml: &mut Xml, kind: AxisKind, ids: [&str; 2], chart: &Chart, look: &Look) {
     let [own, crossed] = ids;
     let upright = own == IDS[1];
-    xml.open(name, &[]);
+    xml.open(if let AxisKind::Values = kind { "c:valAx" } else { "c:catAx" }, &[]);
     val(xml, "c:axId", own);
     // The first of horizontal bars is at the top.
     let turned = chart.is_horizontal && !upright;
@@ -53,13 +64,17 @@ fn axis(xml: &mut Xml, name: &'static str, ids: [&str; 2], chart: &Chart, look: 
     let is_below = chart.is_horizontal && upright;
     ticks(xml, format, if is_below { "high" } else { "low" });
     line(xml, look.line, "9525");
+    if let AxisKind::Categories(NameLayout::Slanted) = kind {
+        slanted(xml);
+    }
     val(xml, "c:crossAx", crossed);
     val(xml, "c:crosses", if is_below { "max" } else { "autoZero" });
-    if name == "c:catAx" {
-        categories(xml);
-    } else {
-        let between = if chart.kind == ChartKind::Scatter { "midCat" } else { "between" };
-        val(xml, "c:crossBetween", between);
+    match kind {
+        AxisKind::Categories(names) => categories(xml, names),
+        AxisKind::Values => {
+            let between = if chart.kind == ChartKind::Scatter { "midCat" } else { "between" };
+            val(xml, "c:crossBetween", between);
+        }
     }
     xml.close();
 }
@@ -90,7 +105,7 @@ fn right(xml: &mut Xml, chart: &Chart, look: &Look) {
     ticks(xml, "General", "nextTo");
     val(xml, "c:crossAx", up);
     val(xml, "c:crosses", "autoZero");
-    categories(xml);
+    categories(xml, NameLayout::Automatic);
     xml.close();
 }
 
@@ -108,9 +123,22 @@ fn ticks(xml: &mut Xml, format: &str, place: &str) {
     val(xml, "c:tickLblPos", place);
 }
 
-fn categories(xml: &mut Xml) {
+/// Letters at an angle of 45 degrees, in the size of the chart.
+fn slanted(xml: &mut Xml) {
+    xml.open("c:txPr", &[]);
+    xml.raw("<a:bodyPr rot=\"-2700000\" vert=\"horz\"/><a:lstStyle/>");
+    xml.raw("<a:p><a:pPr><a:defRPr/></a:pPr><a:endParaRPr lang=\"en-US\"/></a:p>");
+    xml.close();
+}
+
+fn categories(xml: &mut Xml, names: NameLayout) {
     val(xml, "c:auto", "0");
     val(xml, "c:lblAlgn", "ctr");
     val(xml, "c:lblOffset", "100");
+    if names != NameLayout::Automatic {
+        // All names are shown.
+        val(xml, "c:tickLblSkip", "1");
+        val(xml, "c:tickMarkSkip", "1");
+    }
     val(xml, "c:noMultiLvlLbl", "1");
 }

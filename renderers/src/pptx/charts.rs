@@ -8,7 +8,7 @@ use super::chart_labels::{labels, letters_on, shown};
 use super::geometry::Area;
 use super::shapes::place;
 use super::sheet::Sheet;
-use crate::chart::{Chart, ChartKind, Labels, Series};
+use crate::chart::{Chart, ChartKind, Labels, NameRoom, Series};
 use crate::document::Color;
 use crate::package::Relations;
 use crate::package::look::Look;
@@ -35,7 +35,7 @@ impl Sheet<'_, '_> {
             self.deck.package.embed(&format!("ppt/embeddings/{name}"), WORKBOOK, bytes);
             relations.part("package", &format!("../embeddings/{name}"))
         });
-        let drawn = write(chart, &self.deck.look, book.as_deref());
+        let drawn = write(chart, &self.deck.look, area, book.as_deref());
         self.deck.package.add(&part, KIND, drawn);
         self.deck.package.relate(&part, relations);
         let relation = self.relations.part("chart", &format!("../charts/chart{number}.xml"));
@@ -84,7 +84,7 @@ fn workbook(chart: &Chart) -> Result<Vec<u8>, XlsxError> {
     book.save_to_buffer()
 }
 
-fn write(chart: &Chart, look: &Look, book: Option<&str>) -> Xml {
+fn write(chart: &Chart, look: &Look, area: Area, book: Option<&str>) -> Xml {
     let mut xml = Xml::new();
     xml.open("c:chartSpace", &NAMESPACES);
     val(&mut xml, "c:date1904", "0");
@@ -96,7 +96,7 @@ fn write(chart: &Chart, look: &Look, book: Option<&str>) -> Xml {
     val(&mut xml, "c:autoTitleDeleted", if chart.title.is_some() { "0" } else { "1" });
     xml.open("c:plotArea", &[]);
     xml.empty("c:layout", &[]);
-    plot(&mut xml, chart, look);
+    plot(&mut xml, chart, look, area);
     xml.close();
     if chart.series.len() > 1 || chart.is_round() {
         xml.open("c:legend", &[]);
@@ -160,13 +160,15 @@ pub fn fill(xml: &mut Xml, color: &str) {
 }
 
 /// The chart and its axes; lines over bars are a second chart in the same area.
-fn plot(xml: &mut Xml, chart: &Chart, look: &Look) {
+fn plot(xml: &mut Xml, chart: &Chart, look: &Look, area: Area) {
     group(xml, chart, chart.kind, look);
     if chart.is_combined() {
         group(xml, chart, ChartKind::Line, look);
     }
     if !chart.is_round() {
-        axes(xml, chart, look);
+        let letters = LETTERS.parse::<f64>().map_or(12.0, |hundredths| hundredths / 100.0);
+        let room = NameRoom { width: area.width, height: area.height, letters };
+        axes(xml, chart, look, chart.name_layout(room));
     }
 }
 

@@ -8,13 +8,20 @@ use rust_xlsxwriter::{
 
 use super::look;
 use super::pages::Pages;
-use crate::chart::{Chart, ChartKind};
+use crate::chart::{Chart, ChartKind, NameLayout, NameRoom};
 use crate::document::Align;
 use crate::package::look::Look;
 
-/// Pixels.
-const SIZE: (u32, u32) = (600, 340);
-const ROWS: u32 = 19;
+/// The size of a chart, in pixels.
+const WIDTH: u32 = 600;
+const HEIGHT: u32 = 340;
+/// The height of a horizontal bar at which its name is not left out, and that of the rest.
+const BAR: u32 = 22;
+const AROUND_BARS: u32 = 100;
+/// The height of a row.
+const ROW: u32 = 20;
+/// The size of the letters, in pixels.
+const LETTERS: f64 = 13.4;
 
 impl Pages<'_> {
     pub fn chart(
@@ -61,8 +68,8 @@ impl Pages<'_> {
             native.combine(&lines);
         }
         native
-            .set_width(SIZE.0)
-            .set_height(SIZE.1)
+            .set_width(WIDTH)
+            .set_height(height(chart))
             .set_alt_text(look::described(&chart.description()));
         sheet.insert_chart(bottom + 2, 0, &native)?;
         Ok(())
@@ -71,7 +78,13 @@ impl Pages<'_> {
 
 /// The number of rows for the values and the chart below them.
 pub fn rows(chart: &Chart) -> u32 {
-    chart.categories.len() as u32 + 2 + ROWS
+    chart.categories.len() as u32 + 2 + height(chart).div_ceil(ROW) + 2
+}
+
+/// Horizontal bars get as much height as all their names need.
+fn height(chart: &Chart) -> u32 {
+    let bars = if chart.is_horizontal { chart.categories.len() as u32 } else { 0 };
+    (bars * BAR + AROUND_BARS).max(HEIGHT)
 }
 
 /// The colours and labels of a series.
@@ -146,6 +159,12 @@ fn label(native: &mut Native, chart: &Chart) {
     values(native, chart).set_major_gridlines(true).set_major_gridlines_line(&grey);
     categories(native, chart).set_major_gridlines(false);
     categories(native, chart).set_label_position(ChartAxisLabelPosition::Low);
+    let (width, height) = (f64::from(WIDTH), f64::from(height(chart)));
+    let names = chart.name_layout(NameRoom { width, height, letters: LETTERS });
+    if names == NameLayout::Slanted {
+        // rust_xlsxwriter cannot set an interval of one name.
+        categories(native, chart).set_font(ChartFont::new().set_rotation(-45));
+    }
     if !chart.is_round() {
         if chart.series.len() < 2 {
             native.legend().set_hidden();
