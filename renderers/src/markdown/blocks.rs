@@ -196,6 +196,10 @@ impl<'a> Reader<'a> {
         if language == "math" && !text.trim().is_empty() {
             return Block::Math(text.trim().to_owned());
         }
+        if language.eq_ignore_ascii_case("mermaid") {
+            let sentence = "Mermaid diagrams are not drawn; they are shown as their source.";
+            self.losses.other(sentence.to_owned());
+        }
         if language == "chart" {
             self.charts += 1;
             let many = format!("a document may have {CHARTS} charts");

@@ -11,12 +11,15 @@
 //! - [`html_blocks`], [`html_table`]: blocks of raw HTML become lists, tables and other blocks
 //! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides
 //! - [`columns`]: fenced divs become columns
-//! - [`mend`]: repairs content that CommonMark would drop
+//! - [`mend`]: repairs content that CommonMark would drop; [`references`]: reference links that comrak
+//!   would drop
+//! - [`citations`]: reported, since they are not supported
 //! - [`clean`]: removes control characters and unsafe links
 
 mod blocks;
 mod brackets;
 mod captions;
+mod citations;
 pub(crate) mod clean;
 mod columns;
 mod entities;
@@ -30,8 +33,11 @@ mod losses;
 mod mend;
 mod pictures;
 mod reader;
+mod references;
 mod slide_settings;
 mod tags;
+
+use std::sync::Arc;
 
 use comrak::nodes::{Node, NodeValue};
 use comrak::{Arena, Options};
@@ -57,7 +63,8 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     let body = slide_settings::apart(body, &mut losses);
     let body = columns::apart(&body);
     let body = brackets::to_dollars(&body);
-    let (arena, options) = (Arena::new(), options());
+    let references = Arc::new(references::References::of(&body));
+    let (arena, options) = (Arena::new(), options(&references));
     let mut mending = mend::Mending::of(&body);
     let mut root = comrak::parse_document(&arena, mending.text(), &options);
     check_tables(root)?;
@@ -66,6 +73,10 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
         check_tables(root)?;
     }
     mending.report(&mut losses);
+    if references.settle(root) {
+        root = comrak::parse_document(&arena, mending.text(), &options);
+    }
+    references.report(&mut losses);
     let mut reader = reader::Reader::new(root, losses);
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let (comments, notes) = (reader.comment_notes(), reader.notes());
@@ -82,6 +93,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     };
     captions::number(&mut document, &reader.names);
     heading_ids::resolve(&mut document);
+    citations::report(&mut document);
     Ok(document)
 }
 
@@ -99,7 +111,7 @@ pub fn image_urls(document: &Document) -> Vec<String> {
     urls
 }
 
-fn options() -> Options<'static> {
+fn options(references: &Arc<references::References>) -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
     options.extension.table = true;
@@ -112,6 +124,7 @@ fn options() -> Options<'static> {
     options.extension.highlight = true;
     options.extension.cjk_friendly_emphasis = true;
     options.parse.leave_footnote_definitions = true;
+    options.parse.broken_link_callback = Some(references.clone());
     options
 }
 

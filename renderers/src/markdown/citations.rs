@@ -1,0 +1,66 @@
+//! Citations such as `[@key]` or `[see @key, p. 3]`, which are not supported and stay text.
+
+use crate::Document;
+use crate::document::Inline;
+
+/// Reports the first citation of a document.
+pub fn report(document: &mut Document) {
+    let mut first = None;
+    document.each_inline(&mut |inline| {
+        if first.is_none()
+            && let Inline::Text(text) = inline
+        {
+            first = citation(text).map(str::to_owned);
+        }
+    });
+    if let Some(citation) = first {
+        let citation: String = citation.chars().take(60).collect();
+        document.warnings.push(format!(
+            "Citations are shown as text, since bibliographies are not supported: [{citation}]."
+        ));
+    }
+}
+
+/// The text between the brackets of the first citation.
+fn citation(text: &str) -> Option<&str> {
+    let inner = text.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+    inner.map(|(inner, _)| inner).find(|inner| has_key(inner))
+}
+
+/// Whether a word begins as a key does, unlike that of a figure or an address.
+fn has_key(inner: &str) -> bool {
+    inner.split([' ', ';', '-']).filter_map(|word| word.strip_prefix('@')).any(|key| {
+        let is_caption = key.starts_with("fig:") || key.starts_with("tbl:");
+        !is_caption && key.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::markdown;
+
+    #[test]
+    fn citations_are_reported_once() {
+        let warnings = |source: &str| markdown::read(source).unwrap().warnings;
+        for source in
+            ["As [@smith2020] says.", "It is so [see @doe, p. 3; -@roe].", "| [-@x] |\n|--|"]
+        {
+            let found = warnings(&format!("{source}\n\nAgain [@other].\n"));
+            assert_eq!(found.len(), 1, "{source}: {found:?}");
+            assert!(found[0].starts_with("Citations are shown as text"), "{found:?}");
+        }
+        for source in
+            ["`[@a]` and [a@b.org] and @ann", "[@x](https://e.org)", "[@x]\n\n[@x]: https://e.org"]
+        {
+            assert_eq!(warnings(source), Vec::<String>::new(), "{source}");
+        }
+    }
+
+    #[test]
+    fn diagrams_that_are_shown_as_code_are_reported() {
+        let document =
+            markdown::read("```mermaid\ngraph TD\n```\n\n```Mermaid\nx\n```\n\n```rust\n```\n");
+        let warnings = document.unwrap().warnings;
+        assert_eq!(warnings, ["Mermaid diagrams are not drawn; they are shown as their source."]);
+    }
+}
