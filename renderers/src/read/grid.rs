@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{bidi, tags::TaggedBlock};
+use super::{bidi, lines::LineEdges, tags::TaggedBlock};
 
 /// Text on one line, up to the next wide gap.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub struct TextPiece {
     pub before: &'static str,
     /// The heading or list item that it belongs to.
     pub block: Option<TaggedBlock>,
+    /// The number of the tagged paragraph that it belongs to.
+    pub paragraph: Option<usize>,
 }
 
 /// The content of a page, in reading order.
@@ -50,7 +52,8 @@ struct Row {
     from: usize,
 }
 
-pub fn parts(pieces: &[TextPiece]) -> Vec<PagePart> {
+/// The parts of these pieces of a page, whose lines end at these edges.
+pub fn parts(pieces: &[TextPiece], edges: &LineEdges) -> Vec<PagePart> {
     let rows = rows(pieces);
     let from = |row: usize| rows.get(row).map_or(pieces.len(), |row| row.from);
     let mut parts = Vec::new();
@@ -60,20 +63,24 @@ pub fn parts(pieces: &[TextPiece]) -> Vec<PagePart> {
             row += 1;
             continue;
         };
-        parts.extend(text(&pieces[text_from..from(row)]));
+        parts.extend(text(&pieces[text_from..from(row)], edges));
         parts.push(PagePart::Table(table));
         row += count;
         text_from = from(row);
     }
-    parts.extend(text(&pieces[text_from..]));
+    parts.extend(text(&pieces[text_from..], edges));
     parts
 }
 
-fn text(pieces: &[TextPiece]) -> Option<PagePart> {
+fn text(pieces: &[TextPiece], edges: &LineEdges) -> Option<PagePart> {
     let mut text = String::new();
-    for piece in in_order(pieces) {
-        if piece.before != " " || !text.ends_with([' ', '\n']) {
-            text.push_str(piece.before);
+    // The lines keep their places in the order of reading.
+    for (piece, joint) in in_order(pieces).iter().zip(edges.joints(pieces)) {
+        let before = joint.unwrap_or(piece.before);
+        if joint == Some("") {
+            text.truncate(text.trim_end().len());
+        } else if before != " " || !text.ends_with([' ', '\n']) {
+            text.push_str(before);
         }
         text.push_str(&piece.text);
     }
@@ -269,9 +276,19 @@ mod tests {
             let before = if y < last_y { "\n" } else { " " };
             last_y = y;
             let right = left + 5.0 * text.len() as f32;
-            TextPiece { text: text.into(), left, right, y, height: 10.0, before, block: None }
+            TextPiece {
+                text: text.into(),
+                left,
+                right,
+                y,
+                height: 10.0,
+                before,
+                block: None,
+                paragraph: None,
+            }
         });
-        parts(&pieces.collect::<Vec<_>>())
+        let pieces: Vec<TextPiece> = pieces.collect();
+        parts(&pieces, &LineEdges::of(&pieces))
     }
 
     fn rows(rows: &[&[&str]]) -> PagePart {

@@ -12,6 +12,7 @@ use super::{
     fonts::Font,
     grid::{self, PagePart, TextPiece},
     limits,
+    lines::LineEdges,
     reading::{Kind, ReadError, Reading},
     tags::{BlockKind, TagMark, Tags},
     transform::{Matrix, SAME, matrix, number, within},
@@ -47,9 +48,10 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
         }
         page.end_link();
         reading.pictures += usize::from(page.pieces.is_empty() && page.has_pictures);
+        let edges = LineEdges::of(&page.pieces);
         for pieces in page.pieces.chunk_by(|one, next| one.block == next.block) {
             match pieces[0].block.map(|block| block.kind) {
-                None => layout(pieces, &mut words)?,
+                None => layout(pieces, &edges, &mut words)?,
                 // The page itself is a heading of the second level.
                 Some(BlockKind::Heading(level)) => words.heading(level + 2, &line(pieces)),
                 Some(BlockKind::Item { depth, number }) => {
@@ -65,8 +67,8 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
 }
 
 /// The content of pieces without tags, by their positions.
-fn layout(pieces: &[TextPiece], words: &mut Words) -> Result<(), ReadError> {
-    for part in grid::parts(pieces) {
+fn layout(pieces: &[TextPiece], edges: &LineEdges, words: &mut Words) -> Result<(), ReadError> {
+    for part in grid::parts(pieces, edges) {
         match part {
             PagePart::Text(text) => words.paragraph(&text),
             PagePart::Table(rows) => words.table(&rows)?,
@@ -254,6 +256,7 @@ impl<'a> PageReader<'a> {
         self.last = Some((end[4], end[5], height));
         let mark = self.marks.last().copied().flatten();
         let block = mark.and_then(|mark| mark.block);
+        let paragraph = mark.and_then(|mark| mark.paragraph);
         if mark.is_some_and(|mark| mark.is_label) {
             let label = block.map(|block| self.labels.entry(block.number).or_default());
             return label.into_iter().for_each(|label| label.push_str(text.trim()));
@@ -273,7 +276,9 @@ impl<'a> PageReader<'a> {
         match (gap, self.pieces.last_mut()) {
             (Gap::Wide(before), _) => {
                 let text = format!("{opening}{text}");
-                self.pieces.push(TextPiece { text, left, right, y: at[5], height, before, block });
+                let y = at[5];
+                let piece = TextPiece { text, left, right, y, height, before, block, paragraph };
+                self.pieces.push(piece);
             }
             (gap, Some(piece)) => {
                 if matches!(gap, Gap::Word) && !piece.text.ends_with(' ') {

@@ -12,6 +12,8 @@ const DEPTH: usize = 100;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TagMark {
     pub block: Option<TaggedBlock>,
+    /// The number of the paragraph, outside of tables and code.
+    pub paragraph: Option<usize>,
     pub link: Option<Rc<str>>,
     /// Whether it is the bullet or number of a list item.
     pub is_label: bool,
@@ -53,6 +55,7 @@ impl Tags {
             page: None,
             lists: 0,
             is_numbered: false,
+            has_paragraphs: true,
             depth: 0,
         };
         if let Ok(kids) = root.get(b"K") {
@@ -74,6 +77,8 @@ struct TagPlace {
     /// The number of lists around it, and whether the innermost is numbered.
     lists: usize,
     is_numbered: bool,
+    /// Whether its paragraphs are those of the text.
+    has_paragraphs: bool,
     depth: usize,
 }
 
@@ -126,7 +131,16 @@ impl TagReader<'_> {
         }
         let Ok(kids) = kid.get(b"K") else { return };
         let mut inside = TagPlace { page, depth: place.depth + 1, ..place.clone() };
-        match self.role(kid).as_str() {
+        let role = self.role(kid);
+        let is_code = role == "Code" && inside.mark.paragraph.is_none();
+        if is_code || matches!(role.as_str(), "Table" | "TOC" | "L" | "Formula") {
+            inside.has_paragraphs = false;
+        }
+        match role.as_str() {
+            "P" if inside.has_paragraphs => {
+                self.blocks += 1;
+                inside.mark.paragraph = Some(self.blocks);
+            }
             "Link" => inside.mark.link = self.url(kids).or(inside.mark.link),
             "L" => {
                 inside.lists += 1;

@@ -131,6 +131,28 @@ fn pdf_is_read_back_page_by_page() {
     assert_eq!((reading.pages, reading.pictures), (1, 0));
 }
 
+/// Line breaks, code and tables stay.
+#[test]
+fn paragraphs_of_a_pdf_are_lines() {
+    let long = "A long paragraph of several words that goes on and on until the width of the page breaks it";
+    let source = format!(
+        "{long}, and then {long}.\n\nAnn Smith  \n1 Long Street  \nSpringfield\n\n```\none\ntwo\n```\n\n> {long}.\n\n\
+         | a | b |\n|---|---|\n| 1 | 2 |\n"
+    );
+    let bytes = render(&markdown::read(&source).unwrap(), Format::Pdf).unwrap().bytes;
+    let reading = to_markdown("a.pdf", &bytes).unwrap();
+    has_words(
+        &reading,
+        &[
+            &format!("{long}, and then {long}.\n"),
+            "Ann Smith\n1 Long Street\nSpringfield\n",
+            "one\ntwo\n",
+            &format!("{long}.\n"),
+            "| 1 | 2 |",
+        ],
+    );
+}
+
 #[test]
 fn numbers_and_links_of_slides_are_kept() {
     let source = "# One\n\n3. three\n4. four\n   1. inner\n   2. inner\n5. [five](#two)\n\n---\n\n# Two\n\n- a\n- [b **c**](https://e.org)\n";

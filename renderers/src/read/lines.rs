@@ -1,0 +1,229 @@
+//! The printed lines of a PDF page that continue a paragraph, which become one line of text.
+//!
+//! A line continues the one before it if its first word had no room there. That is only known where
+//! lines end at a common right edge; short lines, lists and lines of different letters stay apart.
+
+use std::collections::HashMap;
+
+use super::{bidi, grid::TextPiece};
+use crate::package::measure::is_wide;
+
+/// The number of lines that must end near an edge, unless the paragraph is tagged.
+const FULL_LINES: usize = 3;
+/// The part of the width of a column in which a line that is broken ends.
+const RAGGED: f32 = 0.15;
+/// The minimum width of a column, in line heights: with tags, and without.
+const WIDTHS: [f32; 2] = [20.0, 15.0];
+/// Left edges within this distance are the same, in points.
+const LEFT_STEP: f32 = 2.0;
+
+/// The right edges of a page, by the left edges of their lines.
+pub struct LineEdges(HashMap<i32, RightEdge>);
+
+#[derive(Clone, Copy)]
+struct RightEdge {
+    at: f32,
+    /// The number of lines that end near it.
+    full: usize,
+}
+
+/// A line of text, with all its pieces.
+struct TextLine<'p> {
+    pieces: &'p [TextPiece],
+    left: f32,
+    right: f32,
+    height: f32,
+    /// The tagged paragraph that all of it belongs to.
+    paragraph: Option<usize>,
+}
+
+impl<'p> TextLine<'p> {
+    fn of(pieces: &'p [TextPiece]) -> Self {
+        let fold = |from: f32, pick: fn(f32, f32) -> f32, of: fn(&TextPiece) -> f32| {
+            pieces.iter().map(of).fold(from, pick)
+        };
+        let paragraph = pieces[0].paragraph;
+        let is_one = pieces.iter().all(|piece| piece.paragraph == paragraph);
+        Self {
+            pieces,
+            left: fold(f32::INFINITY, f32::min, |piece| piece.left),
+            right: fold(f32::NEG_INFINITY, f32::max, |piece| piece.right),
+            height: fold(1.0, f32::max, |piece| piece.height),
+            paragraph: paragraph.filter(|_| is_one),
+        }
+    }
+
+    fn text(&self) -> String {
+        self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// Whether it may be an item of a list, an entry of a table of contents, or a cell beside others.
+    fn is_apart(&self) -> bool {
+        let text = self.text();
+        if text.contains("....") || text.contains(". . .") {
+            return true;
+        }
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let mark = first.trim_start_matches('(').trim_end_matches(['.', ')', ':']);
+        let is_letter = mark.len() == 1 && mark.starts_with(|c: char| c.is_ascii_alphabetic());
+        let is_number = mark.len() < first.len()
+            && (is_letter || mark.chars().all(|c| c.is_ascii_digit() || c == '.'));
+        let is_bullet = !first.contains(char::is_alphanumeric) && first.chars().count() == 1;
+        self.pieces.len() > 1 || is_number || is_bullet
+    }
+}
+
+/// The lines of these pieces, which continue after a wide gap.
+fn lines(pieces: &[TextPiece]) -> impl Iterator<Item = TextLine<'_>> {
+    pieces.chunk_by(|_, next| next.before == " ").map(TextLine::of)
+}
+
+fn step(left: f32) -> i32 {
+    (left / LEFT_STEP).round() as i32
+}
+
+impl LineEdges {
+    pub fn of(pieces: &[TextPiece]) -> Self {
+        let mut ends: HashMap<i32, Vec<f32>> = HashMap::new();
+        for line in lines(pieces) {
+            ends.entry(step(line.left)).or_default().push(line.right);
+        }
+        let edge = |left: i32| {
+            let near = [left.saturating_sub(1), left, left.saturating_add(1)];
+            let near: Vec<f32> =
+                near.iter().filter_map(|left| ends.get(left)).flatten().copied().collect();
+            let left = left as f32 * LEFT_STEP;
+            let at = near.iter().copied().fold(left, f32::max);
+            let is_full = |right: &&f32| **right >= at - (at - left) * RAGGED;
+            RightEdge { at, full: near.iter().filter(is_full).count() }
+        };
+        Self(ends.keys().map(|left| (*left, edge(*left))).collect())
+    }
+
+    /// For each piece, what separates it from the one before it, if that is not a line end: `None`
+    /// leaves it as it is.
+    pub fn joints(&self, pieces: &[TextPiece]) -> Vec<Option<&'static str>> {
+        let mut joints = vec![None; pieces.len()];
+        let lines: Vec<TextLine> = lines(pieces).collect();
+        let mut at = 0;
+        for pair in lines.windows(2) {
+            at += pair[0].pieces.len();
+            joints[at] = self.joint(&pair[0], &pair[1]);
+        }
+        joints
+    }
+
+    /// What joins a line to the one before it, if it continues it.
+    fn joint(&self, last: &TextLine, line: &TextLine) -> Option<&'static str> {
+        let height = last.height.max(line.height);
+        let is_alike = (last.height - line.height).abs() < height * 0.1
+            && (-height * 0.5..=height * 3.0).contains(&(last.left - line.left));
+        if line.pieces[0].before != "\n" || !is_alike || last.paragraph != line.paragraph {
+            return None;
+        }
+        let is_tagged = line.paragraph.is_some();
+        if !is_tagged && (last.is_apart() || line.is_apart()) {
+            return None;
+        }
+        let (before, text) = (last.text(), line.text());
+        if bidi::has_rtl(&before) || bidi::has_rtl(&text) {
+            return None;
+        }
+        let RightEdge { at: edge, full } = *self.0.get(&step(line.left))?;
+        let width = edge - line.left;
+        let is_column = width >= height * WIDTHS[usize::from(!is_tagged)];
+        if !is_column || (!is_tagged && full < FULL_LINES) {
+            return None;
+        }
+        let letters = text.trim().chars().count().max(1) as f32;
+        let word = text.split_whitespace().next().unwrap_or_default().chars().count() as f32;
+        let word = (line.right - line.left) * word / letters;
+        let had_room = last.right + height * 0.25 + word < edge - width * 0.01;
+        if had_room { None } else { between(before.trim_end(), text.trim_start()) }
+    }
+}
+
+/// What stands between the last letter of a line and the first of the next; `None` after a hyphen,
+/// which may belong to the word.
+fn between(before: &str, after: &str) -> Option<&'static str> {
+    let (last, first) = (before.chars().next_back()?, after.chars().next()?);
+    match last {
+        '-' | '\u{2010}' | '\u{ad}' => None,
+        _ if is_wide(last) && is_wide(first) => Some(""),
+        _ => Some(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines below each other, each with its left edge; 5 points per letter.
+    fn joined(paragraph: Option<usize>, lines: &[(&str, f32)]) -> Vec<bool> {
+        let piece = |(at, (text, left)): (usize, &(&str, f32))| TextPiece {
+            text: (*text).into(),
+            left: *left,
+            right: left + 5.0 * text.chars().count() as f32,
+            y: 700.0 - 12.0 * at as f32,
+            height: 10.0,
+            before: "\n",
+            block: None,
+            paragraph,
+        };
+        let pieces: Vec<TextPiece> = lines.iter().enumerate().map(piece).collect();
+        let joints = LineEdges::of(&pieces).joints(&pieces);
+        joints[1..].iter().map(Option::is_some).collect()
+    }
+
+    const LONG: &str = "a line of many words that reaches as far as the";
+
+    #[test]
+    fn lines_that_reach_the_right_edge_go_on() {
+        let lines = [
+            ("    A line of many words that reaches as far as", 0.0),
+            (LONG, 0.0),
+            (LONG, 0.0),
+            ("end.", 0.0),
+            ("Another paragraph.", 0.0),
+        ];
+        assert_eq!(joined(None, &lines), [true, true, true, false]);
+    }
+
+    #[test]
+    fn short_lines_lists_and_headings_stay() {
+        let address = [
+            ("Ann Smith", 0.0),
+            ("1 Long Street", 0.0),
+            ("Springfield", 0.0),
+            (LONG, 0.0),
+            (LONG, 0.0),
+            (LONG, 0.0),
+        ];
+        assert_eq!(joined(None, &address), [false, false, false, true, true]);
+        let list = [
+            ("1. a line of many words that reaches as far as the", 0.0),
+            ("2. a line of many words that reaches as far as the", 0.0),
+            ("• a line of many words that reaches as far as the", 0.0),
+        ];
+        assert_eq!(joined(None, &list), [false, false]);
+        let contents = [("Before all .................................. 1", 0.0); 4];
+        assert_eq!(joined(None, &contents), [false; 3]);
+        let hanging = [(LONG, 0.0), (LONG, 15.0), (LONG, 15.0), (LONG, 15.0)];
+        assert_eq!(joined(None, &hanging), [false, true, true]);
+        assert_eq!(joined(None, &[(LONG, 0.0), (LONG, 0.0)]), [false], "too few lines");
+    }
+
+    #[test]
+    fn tags_say_what_is_a_paragraph() {
+        assert_eq!(joined(Some(1), &[(LONG, 0.0), ("end.", 0.0)]), [true]);
+        let verse = [("Roses are red", 0.0), ("Violets are blue", 0.0), (LONG, 0.0)];
+        assert_eq!(joined(Some(1), &verse), [false, false]);
+    }
+
+    #[test]
+    fn hyphens_and_ideographs_need_no_space() {
+        assert_eq!(between("infor-", "mation"), None);
+        assert_eq!(between("中文", "中文"), Some(""));
+        assert_eq!(between("one", "two"), Some(" "));
+    }
+}
