@@ -1,4 +1,4 @@
-//! The documentation agrees with the program: links work, configurations load, commands parse, and
+//! The documentation agrees with the program: links work, configurations load, commands run, and
 //! generated parts are up to date.
 //!
 //! `COUNTERSIGN_UPDATE_DOCS=1 tests/run -E 'test(docs::)'` updates the generated parts.
@@ -23,6 +23,7 @@ use std::{
 };
 
 mod generated;
+mod running;
 
 const UPDATE: &str = "COUNTERSIGN_UPDATE_DOCS";
 const EXAMPLE: &str = "countersign.example.toml";
