@@ -13,15 +13,18 @@ import tempfile
 import time
 
 REPORT_CHAPTERS = 50
+# About 500 pages.
+LONG_CHAPTERS = 294
 SLIDES = 60
 ROWS = 100_000
+MANY_ROWS = 1_000_000
 RUNS = 3
 WORKER_RUNS = 21
 
 
-def report(path):
+def report(path, chapters=REPORT_CHAPTERS):
     lines = ["---", "title: Annual report", "author: Ada Render", "toc: true", "---", ""]
-    for chapter in range(1, REPORT_CHAPTERS + 1):
+    for chapter in range(1, chapters + 1):
         lines += [f"# Chapter {chapter}", ""]
         for section in range(1, 4):
             lines += [f"## Section {chapter}.{section}", ""]
@@ -45,10 +48,21 @@ def deck(path):
 def sheet(path):
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "name", "amount", "share", "day", "done", "note"])
+        writer.writerow(["id", "name", "amount", "share", "day", "done", "note", "place", "units",
+                         "code"])
         for row in range(ROWS):
             writer.writerow([row, f"name {row % 977}", f"{row * 1.25:.2f}", f"{row % 100}%",
-                             f"2026-{row % 12 + 1:02}-{row % 28 + 1:02}", "true", f"remark {row}"])
+                             f"2026-{row % 12 + 1:02}-{row % 28 + 1:02}", "true", f"remark {row}",
+                             f"place {row % 31}", row % 500, f"K-{row % 4001}"])
+
+
+def many_rows(path):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "name", "amount", "day"])
+        for row in range(MANY_ROWS):
+            writer.writerow([row, f"name {row % 977}", f"{row * 1.25:.2f}",
+                             f"2026-{row % 12 + 1:02}-{row % 28 + 1:02}"])
 
 
 WEASYPRINT = """
@@ -71,6 +85,8 @@ with open(sys.argv[1]) as file:
         sheet.write_number(at, 3, int(row[3][:-1]) / 100, share)
         sheet.write_datetime(at, 4, datetime.datetime.fromisoformat(row[4]), day)
         sheet.write_boolean(at, 5, True); sheet.write_string(at, 6, row[6])
+        sheet.write_string(at, 7, row[7]); sheet.write_number(at, 8, int(row[8]))
+        sheet.write_string(at, 9, row[9])
 book.close()
 """
 PYTHON_PPTX = """
@@ -129,6 +145,16 @@ def worker(countersign, ending):
     return statistics.median(passed) * 1000, statistics.median(used) * 1000
 
 
+def command_passes(command):
+    """The milliseconds that pass while a command runs."""
+    passed = []
+    for _ in range(WORKER_RUNS):
+        started = time.monotonic()
+        subprocess.run(command, capture_output=True, check=True)
+        passed.append(time.monotonic() - started)
+    return statistics.median(passed) * 1000
+
+
 def main(countersign):
     folder = pathlib.Path(tempfile.mkdtemp())
     try:
@@ -160,7 +186,19 @@ def main(countersign):
                     print(f"{'':6}{name:14}   is not to be had here")
                 else:
                     print(f"{'':6}{name:14}{result[0]:8.2f}{result[1]:7}{result[0] / max(own, 0.01):8.1f}")
-        print("\nA memo, drawn in a process of its own:")
+        print("\nLarge documents:")
+        large = {"long.md": (lambda path: report(path, LONG_CHAPTERS), "pdf"),
+                 "many.csv": (many_rows, "xlsx")}
+        for name, (make, ending) in large.items():
+            make(folder / name)
+            own, memory = measure([*ours, folder / name, "-o", folder / f"large.{ending}"])
+            print(f"{name:20}{own:8.2f} s CPU{memory:7} MiB")
+        memo = folder / "memo.md"
+        memo.write_text(MEMO)
+        print("\nA memo, as a command and drawn in a process of its own:")
+        for ending in others:
+            passed = command_passes([*ours, memo, "-o", folder / f"memo.{ending}"])
+            print(f"{ending:6}{passed:8.0f} ms")
         for ending in others:
             passed, used = worker(countersign, ending)
             print(f"{ending:6}{passed:8.0f} ms, of which {used:.0f} ms CPU")
