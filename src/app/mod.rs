@@ -231,10 +231,9 @@ impl App {
     /// Renews the leases of running work until its last task has ended.
     async fn renew_leases_until_idle(&self) {
         let (tasks, store) = (&self.gateway.tasks, &self.gateway.store);
-        while tokio::time::timeout(store.heartbeat_every(), tasks.wait()).await.is_err() {
-            if let Err(error) = store.heartbeat().await {
-                tracing::error!(error = format!("{error:#}"), "could not renew leases");
-            }
+        let mut wait = store.heartbeat_every();
+        while tokio::time::timeout(wait, tasks.wait()).await.is_err() {
+            wait = store.keep_leases().await;
         }
     }
 

@@ -102,7 +102,7 @@ impl IntakeContext {
         Ok(self.role_with(stored, person))
     }
 
-    /// The same for a sender whose stored role is known.
+    /// The role of the sender, given the stored one.
     pub(super) fn role_with(&self, stored: Option<Role>, person: &Person) -> Option<Role> {
         let role = people::role_with(stored, &self.allow, &self.settings.roles, person);
         match self.source {

@@ -56,7 +56,7 @@ pub async fn role(
     Ok(role_with(stored, allow, roles, person))
 }
 
-/// The same for a person whose stored role is known.
+/// The role of a person in a place, given the stored one; `None` for a stranger.
 pub fn role_with(
     stored: Option<Role>,
     allow: &Allow,

@@ -127,8 +127,9 @@ pub(super) async fn store_update(
         return Ok(UpdateOutcome::Stored);
     }
     let (channel, key) = (&context.channel, &incoming.key);
-    let sender = incoming.person.as_ref().map_or("", |person| &person.id);
-    let Some(new) = inbox::first_seen_from(tx, channel, key, sender, context.now).await? else {
+    let sender = incoming.person.as_ref().map(|person| &*person.id);
+    let Some(delivery) = inbox::first_seen_from(tx, channel, key, sender, context.now).await?
+    else {
         return Ok(UpdateOutcome::Stored);
     };
     if let Content::Moved { to } = &incoming.what {
@@ -146,7 +147,7 @@ pub(super) async fn store_update(
     let Some(person) = incoming.person.as_ref().filter(|person| !person.is_bot) else {
         return Ok(UpdateOutcome::Stored);
     };
-    let role = context.role_with(new.role, person);
+    let role = context.role_with(delivery.role, person);
     let Some(role) = role.filter(|role| *role >= Role::Member) else {
         return reply_to_stranger(tx, context, incoming, person).await.map(Into::into);
     };

@@ -196,7 +196,7 @@ impl Store {
         Ok(value)
     }
 
-    /// Reads outside of any transaction.
+    /// Reads, with each statement in a transaction of its own (behind a pooler, all in one).
     pub async fn read<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,

@@ -4,18 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use crate::gateway::{Gateway, approvals};
 
-/// When a heartbeat is repeated that failed.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
-
 /// Renews the leases and duties of this node.
 pub(super) async fn renew_leases(gateway: Arc<Gateway>) {
     // Work that finishes after `stop` does so before its lease expires.
     while !gateway.stop.is_cancelled() {
-        let mut wait = gateway.store.heartbeat_every();
-        if let Err(problem) = gateway.store.heartbeat().await {
-            tracing::error!(problem = format!("{problem:#}"), "could not renew leases");
-            wait = wait.min(RETRY_AFTER);
-        }
+        let wait = gateway.store.keep_leases().await;
         let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
     }
 }

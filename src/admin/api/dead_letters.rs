@@ -119,7 +119,7 @@ pub async fn resolve(
     resolution: Resolution,
 ) -> Result<bool> {
     let kind = if resolution == Resolution::Replay {
-        AuditKind::LetterReplayed
+        AuditKind::DeadLetterReplayed
     } else {
         AuditKind::DeadLetterDropped
     };

@@ -37,14 +37,15 @@ pub struct NewDelivery {
     pub role: Option<Role>,
 }
 
-/// Records a delivery of `sender`, an empty text if there is none. `None` if it was received before.
+/// Records a delivery, unless it was received before.
 pub async fn first_seen_from(
     tx: &mut Tx<'_>,
     channel: &str,
     delivery: &str,
-    sender: &str,
+    sender: Option<&str>,
     now: DateTime<Utc>,
 ) -> Result<Option<NewDelivery>> {
+    let sender = sender.unwrap_or_default();
     let inserted: Option<(Option<String>,)> = sql!(
         tx,
         fetch_optional,

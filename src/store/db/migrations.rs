@@ -85,6 +85,9 @@ fn build(dialect: Dialect) -> Migrator {
     ]);
     // Migrations of a newer release, which this one may run beside.
     all.set_ignore_missing(true);
+    // On PostgreSQL it would be a lock of the session, which stays if a migration fails. SQLite has
+    // one process.
+    all.set_locking(false);
     all
 }
 

@@ -26,7 +26,7 @@ const WAITS_MS: [u64; 5] = [10, 20, 50, 100, 200];
 /// A connection to PostgreSQL is pinged before it is used if it was idle for at least this long. It
 /// may have been closed in an outage, in which case the operation would fail.
 const PING_AFTER: Duration = Duration::from_secs(1);
-/// A connection that does not answer a ping within this time, before or after its use, is closed.
+/// A connection that does not answer a ping, or does not close, within this time is given up.
 const PING_FOR: Duration = Duration::from_secs(2);
 /// The limits of the server: for a statement, for the wait for a lock, and for the time between two
 /// statements of a transaction, so that a node that was suspended does not block the others.
@@ -46,8 +46,13 @@ const SESSION_LIMITS: &str = limits!("SET");
 /// Begins a transaction and sets its limits, in one message.
 const BEGIN_WITH_LIMITS: &str = concat!("BEGIN;", limits!("SET LOCAL"));
 const FORGET_STATEMENTS: &str = "DEALLOCATE ALL";
-/// One node migrates at a time. The number is arbitrary.
-const BEGIN_MIGRATION: &str = "DEALLOCATE ALL; SELECT pg_advisory_xact_lock(7341908214)";
+/// One node migrates at a time, however long that takes. The number is arbitrary.
+const BEGIN_MIGRATION: &str = "
+    DEALLOCATE ALL;
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL lock_timeout = 0;
+    SET LOCAL idle_in_transaction_session_timeout = 0;
+    SELECT pg_advisory_xact_lock(7341908214)";
 /// The limit for getting a connection, and for trying to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The limit for a transaction, for a server that no longer answers. Whether it was committed is
@@ -211,11 +216,27 @@ fn pool_options(pooling: Pooling, connections: u32) -> PgPoolOptions {
         .after_connect(|conn, _| sqlx::raw_sql(SESSION_LIMITS).execute(conn).map_ok(|_| ()).boxed())
 }
 
-/// In a transaction without the limits of the others: a migration may take long, or wait for that
-/// of another node. A pool connects because it tries again while the server starts.
+/// In a transaction without the limits of the others. A pool connects because it tries again while
+/// the server starts.
 async fn migrate(options: &PgConnectOptions) -> Result<()> {
     let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT_TIMEOUT);
     let pool = pool.connect_with(options.clone()).await?;
+    let mut waits = WAITS_MS.into_iter();
+    loop {
+        match (migrate_on(&pool).await, waits.next()) {
+            // Other nodes use the tables meanwhile.
+            (Err(problem), Some(wait)) if is_conflict(&problem) => {
+                pause(Duration::from_millis(wait)).await;
+            }
+            (result, _) => {
+                let _ = tokio::time::timeout(PING_FOR, pool.close()).await;
+                return result;
+            }
+        }
+    }
+}
+
+async fn migrate_on(pool: &PgPool) -> Result<()> {
     let all = migrations(Dialect::Postgres);
     let mut tx = pool.begin().await?;
     sqlx::raw_sql(BEGIN_MIGRATION).execute(&mut *tx).await?;
@@ -224,7 +245,6 @@ async fn migrate(options: &PgConnectOptions) -> Result<()> {
     // A pooler lets others use this session.
     sqlx::raw_sql(FORGET_STATEMENTS).execute(&mut *tx).await?;
     tx.commit().await?;
-    let _ = tokio::time::timeout(PING_FOR, pool.close()).await;
     Ok(())
 }
 
@@ -323,6 +343,18 @@ mod tests {
             })
         });
         shown.await
+    }
+
+    /// Behind a pooler, the limits are those of a transaction, not of a session that others use.
+    #[tokio::test]
+    async fn limits_end_with_their_transaction_behind_a_pooler() {
+        let options = PgConnectOptions::from_str(&server()).unwrap().database("postgres");
+        let pooling = Pooling::Transaction;
+        let pool = pool_options(pooling, 1).connect_lazy_with(options);
+        let postgres = Postgres { pool, pooling };
+        assert_eq!(lock_timeout(&postgres).await.unwrap(), "30s");
+        let after = sqlx::query_scalar("SHOW lock_timeout").fetch_one(&postgres.pool).await;
+        assert_eq!(after.unwrap(), "0".to_owned());
     }
 
     /// A server that does not answer keeps neither its caller nor a connection.

@@ -120,7 +120,7 @@ impl Store {
         let mode = WriteMode::VOLATILE.of_one_statement();
         let claimed = self.write_with(permit, "claim", mode, move |tx| {
             Box::pin(async move {
-                let when = ClaimWindow { between, claimable: Claimable::Expired };
+                let when = ClaimWindow { between, claimable: Claimable::ReleasedOrExpired };
                 claim_when(tx, claimant, when, limit, now).await
             })
         });
@@ -199,7 +199,7 @@ async fn claim_when(
         now_base,
         limit as i64,
         settled_at.timestamp_millis(),
-        i64::from(when.claimable == Claimable::Expired),
+        i64::from(when.claimable == Claimable::ReleasedOrExpired),
         unreadable::waiting(JsonTable::Conversations),
         when.between.start(),
         when.between.end()

@@ -20,6 +20,9 @@ use crate::{
 /// The shortest time after which a heartbeat counts as failed and the next one is tried.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
 
+/// The time until a heartbeat is repeated that failed.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// The leases that the heartbeat renews: those that some code in this process holds.
 #[derive(Debug, Clone, Default)]
 pub(in crate::store) struct Held(Arc<Mutex<State>>);
@@ -95,7 +98,7 @@ impl Held {
         if now < waits_until && waits_until <= now + term {
             Claimable::Released
         } else {
-            Claimable::Expired
+            Claimable::ReleasedOrExpired
         }
     }
 
@@ -117,6 +120,18 @@ impl Drop for LeaseHold {
 }
 
 impl Store {
+    /// Sends a heartbeat, and returns after which time the next one is due.
+    pub async fn keep_leases(&self) -> Duration {
+        let every = self.heartbeat_every();
+        match self.heartbeat().await {
+            Ok(()) => every,
+            Err(problem) => {
+                tracing::error!(problem = format!("{problem:#}"), "could not renew leases");
+                every.min(RETRY_AFTER)
+            }
+        }
+    }
+
     /// Renews the leases of this node. A lease that was claimed but is not held, because a response
     /// of the database was lost or a turn panicked, expires and is claimed again.
     pub async fn heartbeat(&self) -> Result<()> {
@@ -151,12 +166,11 @@ impl Store {
     }
 }
 
-/// What this node may claim.
+/// The rows that this node may claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Claimable {
-    /// Rows whose leases have been released or have expired.
-    Expired,
-    /// Only rows whose leases have been released.
+    ReleasedOrExpired,
+    /// A lease that has expired may belong to a node that is about to renew it.
     Released,
 }
 
@@ -337,14 +351,14 @@ mod tests {
         held.record_heartbeat(1_000, TERM);
         assert_eq!(held.claims_between(TERM), Some(1_000..=1_000 + TERM / 2));
         assert!(!held.is_overdue(1_000 + TERM / 2, TERM));
-        assert_eq!(held.claimable(2_000, TERM), Claimable::Expired);
+        assert_eq!(held.claimable(2_000, TERM), Claimable::ReleasedOrExpired);
 
         let late = 1_000 + TERM + 1;
         assert!(held.is_overdue(late, TERM));
         held.record_heartbeat(late, TERM);
         assert_eq!(held.claims_between(TERM), None, "the others renew theirs first");
         assert_eq!(held.claimable(late, TERM), Claimable::Released);
-        assert_eq!(held.claimable(late + TERM / 3, TERM), Claimable::Expired);
+        assert_eq!(held.claimable(late + TERM / 3, TERM), Claimable::ReleasedOrExpired);
 
         held.missed();
         assert_eq!(held.claims_between(TERM), None);
@@ -354,6 +368,6 @@ mod tests {
         // Set back by an hour.
         let back = late - 3_600_000;
         assert!(held.is_overdue(back, TERM));
-        assert_eq!(held.claimable(back, TERM), Claimable::Expired);
+        assert_eq!(held.claimable(back, TERM), Claimable::ReleasedOrExpired);
     }
 }

@@ -100,7 +100,7 @@ pub async fn replay(tx: &mut Tx<'_>, id: &str) -> Result<bool> {
         "
         -- replay a dead letter
         UPDATE outbox
-        SET status = 'waiting', not_before = 0, lease_until = 0, due_at = 0,
+        SET status = 'waiting', not_before = 0, lease_node = '', lease_until = 0, due_at = 0,
             unknowns = 0, aged_ms = 0
         WHERE id = $1 AND status IN ('refused', 'gone') AND COALESCE(problem, '') <> ''",
         id
@@ -121,7 +121,7 @@ pub async fn replay_many(tx: &mut Tx<'_>, channel: &str) -> Result<u64> {
         "
         -- replay dead letters
         UPDATE outbox
-        SET status = 'waiting', not_before = 0, lease_until = 0, due_at = 0,
+        SET status = 'waiting', not_before = 0, lease_node = '', lease_until = 0, due_at = 0,
             unknowns = 0, aged_ms = 0
         WHERE id IN (
             SELECT o.id FROM outbox o

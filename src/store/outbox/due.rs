@@ -199,7 +199,7 @@ async fn claim_share(tx: &mut Tx<'_>, claim: &SendClaim, share: &Share) -> Resul
     let lease_now = tx.now_ms().await?;
     let claimable =
         held::before_claim(tx, &claim.held, &claim.node, claim.term_ms, lease_now).await?;
-    let expired_by = if claimable == Claimable::Expired { lease_now } else { 0 };
+    let expired_by = if claimable == Claimable::ReleasedOrExpired { lease_now } else { 0 };
     let now = claim.now.timestamp_millis();
     let mut sendings = Vec::new();
     for _ in 0..LOOKS {

@@ -281,6 +281,10 @@ async fn a_locked_row_does_not_stop_the_heartbeat() {
     }
     let store = &app.gateway.store;
     let claimed = store.claim(9, world.clock_now()).await.unwrap();
+    let dead = world.node().await;
+    let said = world.said("hello");
+    world.takes_at(Place { chat: "-10".into(), ..World::group() }, &dead, "1", said).await;
+    assert_eq!(dead.gateway.store.claim(9, world.clock_now()).await.unwrap().len(), 1);
     let ids = claimed.iter().map(|claimed| claimed.lease.conversation()).collect::<Vec<_>>();
     assert_eq!(ids.len(), 2);
     let mut other = sqlx::PgConnection::connect(&world.config.store_url()).await.unwrap();
@@ -302,7 +306,8 @@ async fn a_locked_row_does_not_stop_the_heartbeat() {
     let problem = store.heartbeat().await.expect_err("the locked lease expires soon");
     assert!(problem.to_string().contains("locked"), "{problem:#}");
     crash::move_database_clock(7_500);
-    assert!(store.claim(9, world.clock_now()).await.unwrap().is_empty(), "it is still locked");
+    let found = store.claim(9, world.clock_now()).await.unwrap();
+    assert!(found.is_empty(), "nothing expired is claimed before everything is renewed");
     other.execute("ROLLBACK").await.unwrap();
     // What could not be renewed is not claimed as if its holder had died.
     assert!(store.claim(9, world.clock_now()).await.unwrap().is_empty());
