@@ -354,7 +354,8 @@ mod tests {
         let postgres = Postgres { pool, pooling };
         assert_eq!(lock_timeout(&postgres).await.unwrap(), "30s");
         let after = sqlx::query_scalar("SHOW lock_timeout").fetch_one(&postgres.pool).await;
-        assert_eq!(after.unwrap(), "0".to_owned());
+        let after: String = after.unwrap();
+        assert_eq!(after, "0");
     }
 
     /// A server that does not answer keeps neither its caller nor a connection.

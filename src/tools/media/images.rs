@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(fields(asked.len() - 1), ["image", "mask"]);
         let gemini = ImageGenerate(service(&fake, MediaProvider::Gemini));
         let error = place().runs(&gemini, masked).await.unwrap_err().to_string();
-        assert!(error.contains("takes no mask"), "{error}");
+        assert!(error.contains("does not support masks"), "{error}");
     }
 
     /// Only pictures of the conversation's own workspace are sent, and nothing if anything is wrong.
@@ -497,7 +497,7 @@ mod tests {
         let words = json!({ "content": { "parts": [{ "text": "I can't." }] } });
         for (tool, fault, says) in [
             (&openai, policy, "so, with its reason: “Rejected by the safety system.”"),
-            (&openai, ok(json!({ "data": [{ "b64_json": html }] })), "no picture"),
+            (&openai, ok(json!({ "data": [{ "b64_json": html }] })), "not a picture"),
             (&openai, ok(json!({ "data": [{ "b64_json": "%" }] })), "invalid Base64"),
             (&openai, ok(json!({ "data": [] })), "no picture"),
             (
