@@ -16,6 +16,8 @@ pub struct Font<'a> {
     widths: HashMap<u32, f32>,
     usual_width: f32,
     is_wide: bool,
+    /// Whether all letters have the same width, or their widths are unknown.
+    pub is_fixed_pitch: bool,
 }
 
 impl<'a> Font<'a> {
@@ -31,7 +33,8 @@ impl<'a> Font<'a> {
             None => (narrow(document, font), 500.0),
         };
         let usual_width = usual_width / 1000.0;
-        Some(Self { encoding, widths, usual_width, is_wide: descendant.is_some() })
+        let (is_wide, is_fixed_pitch) = (descendant.is_some(), is_fixed_pitch(&widths));
+        Some(Self { encoding, widths, usual_width, is_wide, is_fixed_pitch })
     }
 
     /// The text of the codes, in the order from left to right.
@@ -53,6 +56,14 @@ impl<'a> Font<'a> {
             codes.iter().map(|code| of(u32::from(*code))).sum()
         }
     }
+}
+
+/// Code 0 is no letter in most fonts.
+fn is_fixed_pitch(widths: &HashMap<u32, f32>) -> bool {
+    let known = widths.iter().filter(|(code, width)| **code > 0 && **width > 0.0);
+    let edges = |(least, most): (f32, f32), width: f32| (least.min(width), most.max(width));
+    let (least, most) = known.map(|(_, width)| *width).fold((f32::INFINITY, 0.0), edges);
+    most <= least * 1.01
 }
 
 fn number(document: &Document, from: &Dictionary, name: &[u8], usual: f32) -> f32 {
@@ -96,4 +107,17 @@ fn wide(document: &Document, font: &Dictionary) -> HashMap<u32, f32> {
         }
     }
     widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_one_width_are_a_fixed_pitch() {
+        let is_fixed = |widths: &[(u32, f32)]| is_fixed_pitch(&widths.iter().copied().collect());
+        assert!(is_fixed(&[]), "unknown widths");
+        assert!(is_fixed(&[(0, 0.5), (65, 0.6), (66, 0.602), (67, 0.0)]));
+        assert!(!is_fixed(&[(65, 0.6), (66, 0.62)]));
+    }
 }

@@ -20,6 +20,8 @@ pub struct TextPiece {
     pub block: Option<TaggedBlock>,
     /// The number of the tagged paragraph that it belongs to.
     pub paragraph: Option<usize>,
+    /// Whether all its letters have the same width, as in code.
+    pub is_fixed_pitch: bool,
 }
 
 /// The content of a page, in reading order.
@@ -285,6 +287,7 @@ mod tests {
                 before,
                 block: None,
                 paragraph: None,
+                is_fixed_pitch: false,
             }
         });
         let pieces: Vec<TextPiece> = pieces.collect();

@@ -1,7 +1,8 @@
 //! The printed lines of a PDF page that continue a paragraph, which become one line of text.
 //!
 //! A line continues the one before it if its first word had no room there. That is only known where
-//! lines end at a common right edge; short lines, lists and lines of different letters stay apart.
+//! lines end at a common right edge; short lines, lists and lines of different letters stay apart, and
+//! without tags also code, records and addresses.
 
 use std::collections::HashMap;
 
@@ -14,6 +15,8 @@ const FULL_LINES: usize = 3;
 const RAGGED: f32 = 0.15;
 /// The minimum width of a column, in line heights: with tags, and without.
 const WIDTHS: [f32; 2] = [20.0, 15.0];
+/// The beginnings of addresses, in lower case.
+const URLS: [&str; 4] = ["http://", "https://", "ftp://", "www."];
 /// Left edges within this distance are the same, in points.
 const LEFT_STEP: f32 = 2.0;
 
@@ -55,6 +58,25 @@ impl<'p> TextLine<'p> {
 
     fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// Whether it is certainly no prose: code and columns have a fixed pitch or rows of spaces.
+    fn is_verbatim(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.is_fixed_pitch)
+            || self.text().trim_end().contains("  ")
+            || URLS.iter().any(|start| self.first_word().to_lowercase().starts_with(start))
+    }
+
+    fn first_word(&self) -> String {
+        self.text().split_whitespace().next().unwrap_or_default().to_owned()
+    }
+
+    /// Whether both are records: they begin with a date or a number of the same form, or with the
+    /// name of a field or a speaker.
+    fn is_record_like(&self, next: &Self) -> bool {
+        let (one, other) = (self.first_word(), next.first_word());
+        let is_number = one.contains(|c: char| c.is_ascii_digit());
+        (is_number && shape(&one) == shape(&other)) || (one.ends_with(':') && other.ends_with(':'))
     }
 
     /// Whether it may be an item of a list, an entry of a table of contents, or a cell beside others.
@@ -122,7 +144,7 @@ impl LineEdges {
             return None;
         }
         let is_tagged = line.paragraph.is_some();
-        if !is_tagged && (last.is_apart() || line.is_apart()) {
+        if !is_tagged && !may_be_prose(last, line) {
             return None;
         }
         let (before, text) = (last.text(), line.text());
@@ -143,6 +165,24 @@ impl LineEdges {
     }
 }
 
+/// Whether two lines without tags may belong to a paragraph. In doubt they stay as they are.
+fn may_be_prose(last: &TextLine, line: &TextLine) -> bool {
+    let is_other = |line: &TextLine| line.is_apart() || line.is_verbatim();
+    !is_other(last) && !is_other(line) && !last.is_record_like(line)
+}
+
+/// The word with each number as one `9`.
+fn shape(word: &str) -> String {
+    let mut shape = String::new();
+    for c in word.chars() {
+        let c = if c.is_ascii_digit() { '9' } else { c };
+        if c != '9' || !shape.ends_with('9') {
+            shape.push(c);
+        }
+    }
+    shape
+}
+
 /// What stands between the last letter of a line and the first of the next; `None` after a hyphen,
 /// which may belong to the word.
 fn between(before: &str, after: &str) -> Option<&'static str> {
@@ -158,19 +198,28 @@ fn between(before: &str, after: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// Lines below each other, each with its left edge; 5 points per letter.
-    fn joined(paragraph: Option<usize>, lines: &[(&str, f32)]) -> Vec<bool> {
-        let piece = |(at, (text, left)): (usize, &(&str, f32))| TextPiece {
-            text: (*text).into(),
-            left: *left,
+    /// A line with its left edge; 5 points per letter.
+    fn piece(at: usize, text: &str, left: f32, paragraph: Option<usize>) -> TextPiece {
+        TextPiece {
+            text: text.into(),
+            left,
             right: left + 5.0 * text.chars().count() as f32,
             y: 700.0 - 12.0 * at as f32,
             height: 10.0,
             before: "\n",
             block: None,
             paragraph,
-        };
-        let pieces: Vec<TextPiece> = lines.iter().enumerate().map(piece).collect();
+            is_fixed_pitch: false,
+        }
+    }
+
+    /// Whether each of these lines below each other continues the one before it.
+    fn joined(paragraph: Option<usize>, lines: &[(&str, f32)]) -> Vec<bool> {
+        let pieces: Vec<TextPiece> = lines
+            .iter()
+            .enumerate()
+            .map(|(at, line)| piece(at, line.0, line.1, paragraph))
+            .collect();
         let joints = LineEdges::of(&pieces).joints(&pieces);
         joints[1..].iter().map(Option::is_some).collect()
     }
@@ -180,7 +229,7 @@ mod tests {
     #[test]
     fn lines_that_reach_the_right_edge_go_on() {
         let lines = [
-            ("    A line of many words that reaches as far as", 0.0),
+            ("A line of many words that reaches as far as", 20.0),
             (LONG, 0.0),
             (LONG, 0.0),
             ("end.", 0.0),
@@ -211,6 +260,51 @@ mod tests {
         let hanging = [(LONG, 0.0), (LONG, 15.0), (LONG, 15.0), (LONG, 15.0)];
         assert_eq!(joined(None, &hanging), [false, true, true]);
         assert_eq!(joined(None, &[(LONG, 0.0), (LONG, 0.0)]), [false], "too few lines");
+    }
+
+    #[test]
+    fn records_code_and_addresses_keep_their_lines() {
+        for records in [
+            [
+                "2024-05-01T10:00:00Z INFO worker started the job",
+                "2024-05-01T10:00:09Z INFO worker finished a task",
+            ],
+            [
+                "01.02.2024 Payment to the bank of the north 1,20",
+                "11.2.2024 Payment to the bank of the south 12,10",
+            ],
+            [
+                "Anna: I have always said that it was like this,",
+                "Ben: but nobody has ever listened to what I say",
+            ],
+            [
+                "https://example.org/a/long/address/of/a/page/one",
+                "https://example.org/a/long/address/of/a/page/two",
+            ],
+            [
+                "for row in the_rows_of_the_table_of_all_people {",
+                "    call_a_function_with(row.first, row.second);",
+            ],
+            [
+                "Name of the person        Amount of all payments",
+                "Ann of the long street    12 and a little more ok",
+            ],
+        ] {
+            let [one, two] = records;
+            let lines = [(one, 0.0), (two, 0.0), (one, 0.0), (two, 0.0)];
+            assert_eq!(joined(None, &lines), [false; 3], "{one}");
+        }
+    }
+
+    #[test]
+    fn lines_of_a_fixed_pitch_stay() {
+        let mut pieces: Vec<TextPiece> = (0..4).map(|at| piece(at, LONG, 0.0, None)).collect();
+        let count = |pieces: &[TextPiece]| {
+            LineEdges::of(pieces).joints(pieces).iter().filter(|joint| joint.is_some()).count()
+        };
+        assert_eq!(count(&pieces), 3);
+        pieces.iter_mut().for_each(|piece| piece.is_fixed_pitch = true);
+        assert_eq!(count(&pieces), 0);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::{
     unlock,
     words::Words,
 };
+use crate::package::measure::is_wide;
 
 /// The maximum nesting of form XObjects.
 const FORMS: usize = 8;
@@ -271,20 +272,31 @@ impl<'a> PageReader<'a> {
         if link != self.link || matches!(gap, Gap::Wide(_)) {
             self.end_link();
         }
+        // Ideographs have one width in all fonts.
+        let is_fixed_pitch = font.is_fixed_pitch && !text.chars().any(is_wide);
         let opening = if link.is_some() && self.link.is_none() { "[" } else { "" };
         self.link = link;
         match (gap, self.pieces.last_mut()) {
             (Gap::Wide(before), _) => {
                 let text = format!("{opening}{text}");
-                let y = at[5];
-                let piece = TextPiece { text, left, right, y, height, before, block, paragraph };
-                self.pieces.push(piece);
+                self.pieces.push(TextPiece {
+                    text,
+                    left,
+                    right,
+                    y: at[5],
+                    height,
+                    before,
+                    block,
+                    paragraph,
+                    is_fixed_pitch,
+                });
             }
             (gap, Some(piece)) => {
                 if matches!(gap, Gap::Word) && !piece.text.ends_with(' ') {
                     piece.text.push(' ');
                 }
                 piece.text.extend([opening, &text]);
+                piece.is_fixed_pitch &= is_fixed_pitch || text.trim().is_empty();
                 (piece.left, piece.right) = (piece.left.min(left), piece.right.max(right));
             }
             (_, None) => {}
