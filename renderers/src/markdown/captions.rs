@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::Document;
 use crate::document::{Block, Inline, Item, List, change_blocks, each_in, plain_text};
+use crate::package::warnings::Warnings;
 use crate::package::words::{FIGURE, TABLE, caption};
 
 /// The names of pictures by their URL.
@@ -33,10 +34,12 @@ pub fn number(document: &mut Document, names: &Names) {
             }
         });
     }
-    unknown.dedup();
-    document.warnings.extend(unknown.into_iter().map(|name: String| {
-        format!("There is no figure or table named “{name}”, so the reference stays as it is.")
-    }));
+    let mut warnings = Warnings::from(&document.warnings);
+    unknown.into_iter().for_each(|name: String| {
+        let why = "so the reference stays as it is";
+        warnings.add(format!("There is no figure or table named “{name}”, {why}."));
+    });
+    document.warnings = warnings.sentences();
 }
 
 /// Whether a table has a name or a list of captions is wanted.

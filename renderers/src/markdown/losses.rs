@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::budgets::NESTING;
+use crate::package::warnings::Warnings;
 
 /// The number of examples per sentence.
 const EXAMPLES: usize = 5;
@@ -13,7 +14,7 @@ pub struct Losses {
     tags: BTreeSet<String>,
     links: Vec<String>,
     deep: bool,
-    others: Vec<String>,
+    others: Warnings,
 }
 
 impl Losses {
@@ -34,13 +35,11 @@ impl Losses {
     }
 
     pub fn other(&mut self, sentence: String) {
-        if !self.others.contains(&sentence) {
-            self.others.push(sentence);
-        }
+        self.others.add(sentence);
     }
 
     pub fn sentences(&self) -> Vec<String> {
-        let mut sentences = self.others.clone();
+        let mut sentences = self.others.sentences();
         if self.controls > 0 {
             sentences.push(format!("{} control characters were removed.", self.controls));
         }
@@ -70,4 +69,18 @@ impl Losses {
 fn examples(all: &[&str], count: usize) -> String {
     let named = all[..count.min(EXAMPLES)].join(", ");
     if count > EXAMPLES { format!("{named} and {} more", count - EXAMPLES) } else { named }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::markdown;
+
+    #[test]
+    fn many_different_losses_are_counted() {
+        let picture = |at: usize| format!("![a](x{at}.png){{height=50%}}\n\n");
+        let warnings =
+            markdown::read(&(0..40_000).map(picture).collect::<String>()).unwrap().warnings;
+        assert_eq!(warnings.len(), 51);
+        assert_eq!(warnings[50], "39950 more warning(s) are not listed.");
+    }
 }

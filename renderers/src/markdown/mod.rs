@@ -37,6 +37,7 @@ mod references;
 mod slide_settings;
 mod tags;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use comrak::nodes::{Node, NodeValue};
@@ -100,10 +101,10 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
 /// The URLs of the pictures in a document, each once, in the order of their first use, so that the
 /// caller can add their data to [`Document::assets`].
 pub fn image_urls(document: &Document) -> Vec<String> {
-    let mut urls = Vec::new();
+    let (mut urls, mut seen) = (Vec::new(), HashSet::new());
     document.each_inline(&mut |inline| {
         if let Inline::Image { url, .. } = inline
-            && !urls.contains(url)
+            && seen.insert(url.clone())
         {
             urls.push(url.clone());
         }

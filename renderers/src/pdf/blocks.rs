@@ -48,7 +48,7 @@ pub fn body(document: &Document, pictures: &Pictures, fonts: &Fonts) -> Body {
     let mut drawing = Drawing::new(document, pictures);
     drawing.faces = fonts.body(&document.meta).join(", ");
     let content = drawing.sections();
-    Body { content, warnings: drawing.warnings }
+    Body { content, warnings: drawing.warnings.sentences() }
 }
 
 impl Drawing<'_> {

@@ -9,6 +9,7 @@ use crate::Document;
 use crate::document::{Anchors, Block, Page, PageSize};
 use crate::package::look;
 use crate::package::measure::{self, Face};
+use crate::package::warnings::Warnings;
 
 /// The font size of the template, in points.
 const POINTS: f64 = 10.5;
@@ -39,7 +40,7 @@ pub struct Drawing<'a> {
     /// The levels of the enclosing headings. PDF/UA allows a heading to be at most one level deeper
     /// than its parent, so levels that an author skips are not counted.
     pub above: Vec<u8>,
-    pub warnings: Vec<String>,
+    pub warnings: Warnings,
 }
 
 impl<'a> Drawing<'a> {
@@ -66,7 +67,7 @@ impl<'a> Drawing<'a> {
             headings: 0,
             lists: 0,
             above: Vec::new(),
-            warnings: Vec::new(),
+            warnings: Warnings::default(),
         }
     }
 
@@ -91,9 +92,7 @@ impl<'a> Drawing<'a> {
     }
 
     pub fn warn(&mut self, sentence: String) {
-        if !self.warnings.contains(&sentence) {
-            self.warnings.push(sentence);
-        }
+        self.warnings.add(sentence);
     }
 }
 

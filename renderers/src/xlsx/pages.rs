@@ -9,6 +9,7 @@ use super::runs::Runs;
 use crate::Document;
 use crate::document::Table;
 use crate::package::look::{Look, look};
+use crate::package::warnings::Warnings;
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Pictures};
 
@@ -18,7 +19,9 @@ pub struct Pages<'a> {
     pub pictures: Pictures,
     pub fonts: &'a Fonts,
     pub look: Look<'a>,
+    /// Receives the sentences in the end.
     warnings: &'a mut Vec<String>,
+    added: Warnings,
     pub links: usize,
     /// Whether the current sheet is right-to-left.
     pub rtl: bool,
@@ -57,6 +60,7 @@ impl<'a> Pages<'a> {
             pictures,
             fonts,
             look: look(&document.meta),
+            added: Warnings::from(warnings),
             warnings,
             links: 0,
             rtl: false,
@@ -70,9 +74,7 @@ impl<'a> Pages<'a> {
     }
 
     pub fn warn(&mut self, sentence: String) {
-        if !self.warnings.contains(&sentence) {
-            self.warnings.push(sentence);
-        }
+        self.added.add(sentence);
     }
 
     pub fn lose(&mut self, sentence: &'static str) {
@@ -80,6 +82,7 @@ impl<'a> Pages<'a> {
     }
 
     pub fn finish(self) {
+        *self.warnings = self.added.sentences();
         if self.has_math {
             self.warnings.push("Mathematical formulas are shown as their LaTeX source.".into());
         }

@@ -230,7 +230,10 @@ impl<'t> LongTable<'t> {
             sheet.set_column_width(column as u16, *width as f64)?;
         }
         let width = self.widths.iter().sum();
-        Pages::new(document, &Fonts::default(), warnings).paper(sheet, width)?;
+        let fonts = Fonts::default();
+        let mut pages = Pages::new(document, &fonts, warnings);
+        pages.paper(sheet, width)?;
+        pages.finish();
         sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
         let head = look::header(Align::Start.into(), &theme(meta));
         for (column, field) in self.names.iter().enumerate() {

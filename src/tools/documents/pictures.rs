@@ -13,6 +13,8 @@ use crate::tools::{
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES: u64 = 40 * 1024 * 1024;
 const MAX_PICTURES: usize = 64;
+/// The number of pictures that are left out by name.
+const MAX_WARNINGS: usize = 50;
 
 /// Loads the pictures that a text refers to, by paths relative to its folder or to the workspace.
 /// Pictures that cannot be loaded are listed in the warnings; nothing is fetched.
@@ -30,8 +32,12 @@ pub async fn load(
         let mut album = Album::default();
         for url in urls.into_iter().take_while(|_| !cancelled.is_cancelled()) {
             if let Err(why) = album.add(workspace, &folder, &url) {
-                album.warnings.push(format!("The picture {url} is left out: {why}"));
+                album.leave_out(&url, &why);
             }
+        }
+        let unlisted = album.left_out.saturating_sub(MAX_WARNINGS);
+        if unlisted > 0 {
+            album.warnings.push(format!("{unlisted} more pictures are left out."));
         }
         Ok((album.pictures, album.warnings))
     })
@@ -63,10 +69,18 @@ pub async fn template(
 struct Album {
     pictures: BTreeMap<String, Blob>,
     total_bytes: u64,
+    left_out: usize,
     warnings: Vec<String>,
 }
 
 impl Album {
+    fn leave_out(&mut self, url: &str, why: &str) {
+        self.left_out += 1;
+        if self.left_out <= MAX_WARNINGS {
+            self.warnings.push(format!("The picture {url} is left out: {why}"));
+        }
+    }
+
     fn add(&mut self, workspace: &Workspace, folder: &str, url: &str) -> Result<(), String> {
         if self.pictures.len() >= MAX_PICTURES {
             return Err(format!("there are more than {MAX_PICTURES}"));
@@ -191,6 +205,15 @@ mod tests {
         let part = loaded(".", &["big.png", "ok.png"], &place).await;
         assert_eq!(part.pictures.len(), 1);
         assert!(part.warnings[0].contains("too large"), "{:?}", part.warnings);
+    }
+
+    #[tokio::test]
+    async fn many_missing_pictures_are_counted() {
+        let urls: Vec<String> = (0..60).map(|at| format!("x{at}.png")).collect();
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        let part = loaded(".", &urls, &ToolFixture::new()).await;
+        assert_eq!(part.warnings.len(), 51);
+        assert_eq!(part.warnings[50], "10 more pictures are left out.");
     }
 
     #[test]
