@@ -276,8 +276,10 @@ impl WordBody {
             let (style, color) = (paragraph.style.as_str(), paragraph.color.as_deref());
             let framed = FramedParagraph { style, color, text: &whole };
             let Some(frame) = self.frames.last_mut() else { return };
-            let is_taken = frame.takes(&framed);
-            let Some(content) = frame.content().filter(|_| !is_taken) else { return };
+            if frame.takes(&framed) {
+                return;
+            }
+            let Some(content) = frame.content() else { return };
             words = content;
         }
         match (level, paragraph.list) {

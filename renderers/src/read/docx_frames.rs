@@ -24,7 +24,11 @@ pub struct WordFrame {
     cells: usize,
     /// The content of the cell, apart from its title.
     words: Words,
+    /// The lines of code that are not part of `words` so far.
     code: Vec<String>,
+    has_code: bool,
+    /// Whether anything but code is in `words`.
+    has_text: bool,
     title: Option<String>,
     is_quote: bool,
 }
@@ -42,14 +46,25 @@ impl WordFrame {
     pub fn open_cell(&mut self) {
         self.cells += 1;
         if self.cells > 1 {
-            self.words = Words::default();
-            self.code = Vec::new();
+            (self.words, self.code) = (Words::default(), Vec::new());
         }
     }
 
-    /// The content of the only cell; `None` if there are others.
+    /// The content of the only cell, to add something; `None` if there are others.
     pub fn content(&mut self) -> Option<&mut Words> {
-        (self.cells == 1).then_some(&mut self.words)
+        if self.cells != 1 {
+            return None;
+        }
+        self.end_code();
+        self.has_text = true;
+        Some(&mut self.words)
+    }
+
+    fn end_code(&mut self) {
+        if !self.code.is_empty() {
+            self.has_code = true;
+            self.words.paragraph(&fenced(&std::mem::take(&mut self.code).join("\n")));
+        }
     }
 
     /// Takes a paragraph that is code or a title; `false` if it is part of the content.
@@ -67,23 +82,25 @@ impl WordFrame {
                 let title = || format!("**{}**", text.trim());
                 self.title = Some(kind.map_or_else(title, |(_, name)| format!("[!{name}]")));
             }
-            _ => return text.trim().is_empty(),
+            _ if text.trim().is_empty() => self.end_code(),
+            _ => return false,
         }
         true
     }
 
     /// The Markdown of code, an alert or a quote; `None` if it is a table.
-    pub fn finish(self) -> Option<String> {
+    pub fn finish(mut self) -> Option<String> {
         if self.cells != 1 {
             return None;
         }
+        self.end_code();
         if let Some(title) = self.title {
             return Some(quoted(&format!("{title}\n{}", self.words.finish())));
         }
-        if !self.code.is_empty() && self.words.is_empty() {
-            return Some(fenced(&self.code.join("\n")));
+        if self.is_quote {
+            return Some(quoted(&self.words.finish()));
         }
-        self.is_quote.then(|| quoted(&self.words.finish()))
+        (self.has_code && !self.has_text).then(|| self.words.finish())
     }
 }
 
@@ -106,4 +123,44 @@ fn fenced(code: &str) -> String {
     let longest = code.lines().map(fence).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));
     format!("{fence}\n{code}\n{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framed(paragraphs: &[(&str, &str)]) -> Option<String> {
+        let mut frame = WordFrame::default();
+        frame.open_cell();
+        for (style, text) in paragraphs {
+            if !frame.takes(&FramedParagraph { style, color: None, text }) {
+                frame.content().unwrap().paragraph(text);
+            }
+        }
+        frame.finish()
+    }
+
+    #[test]
+    fn code_among_other_paragraphs_keeps_its_place() {
+        let alert = [
+            (ALERT_TITLE, "Look"),
+            ("BodyText", "before"),
+            (CODE, "a {"),
+            (CODE, "}"),
+            ("", ""),
+            (CODE, "b"),
+            ("BodyText", "after"),
+        ];
+        let wanted =
+            "> **Look**\n> before\n>\n> ```\n> a {\n> }\n> ```\n>\n> ```\n> b\n> ```\n>\n> after";
+        assert_eq!(framed(&alert).unwrap(), wanted);
+        let quote = [(QUOTE, "said"), (CODE, "code")];
+        assert_eq!(framed(&quote).unwrap(), "> said\n>\n> ```\n> code\n> ```");
+    }
+
+    #[test]
+    fn code_alone_is_code_and_with_text_a_table() {
+        assert_eq!(framed(&[(CODE, "a"), (CODE, "b"), ("", "")]).unwrap(), "```\na\nb\n```");
+        assert_eq!(framed(&[(CODE, "a"), ("", "text")]), None);
+    }
 }
