@@ -74,7 +74,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
         check_tables(root)?;
     }
     mending.report(&mut losses);
-    if references.settle(root) {
+    if references.settle(mending.text(), &extensions()) {
         root = comrak::parse_document(&arena, mending.text(), &options);
     }
     references.report(&mut losses);
@@ -113,6 +113,12 @@ pub fn image_urls(document: &Document) -> Vec<String> {
 }
 
 fn options(references: &Arc<references::References>) -> Options<'static> {
+    let mut options = extensions();
+    options.parse.broken_link_callback = Some(references.clone());
+    options
+}
+
+fn extensions() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
     options.extension.table = true;
@@ -125,7 +131,6 @@ fn options(references: &Arc<references::References>) -> Options<'static> {
     options.extension.highlight = true;
     options.extension.cjk_friendly_emphasis = true;
     options.parse.leave_footnote_definitions = true;
-    options.parse.broken_link_callback = Some(references.clone());
     options
 }
 

@@ -4,10 +4,10 @@
 //! source cannot make a huge document. A short text with long addresses loses links by that. Here the
 //! limit is the longer of both; what exceeds it is reported.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use comrak::nodes::{Node, NodeValue};
+use comrak::nodes::NodeValue;
 use comrak::options::{BrokenLinkCallback, BrokenLinkReference};
 use comrak::{Arena, Options, ResolvedReference};
 
@@ -16,28 +16,22 @@ use super::losses::Losses;
 
 /// The number of bytes to which reference links may expand, if the source is not longer.
 const BYTES: usize = 100_000;
-/// The lines that a definition may take.
-const LINES: usize = 3;
+/// The length of a label, by CommonMark.
+const LABEL_BYTES: usize = 1_000;
 /// The number of links named in a warning.
 const NAMED: usize = 5;
 
 /// The definitions of a source, and the links that comrak does not resolve.
 pub struct References {
-    /// What looks like a definition, by label.
-    candidates: HashMap<String, Vec<Candidate>>,
+    /// The labels that look defined.
+    candidates: HashSet<String>,
     state: Mutex<ReferenceState>,
-}
-
-struct Candidate {
-    /// Counted from one.
-    line: usize,
-    source: String,
 }
 
 #[derive(Default)]
 struct ReferenceState {
-    /// Whether comrak did not resolve a link that looks defined.
-    has_missed: bool,
+    /// What comrak did not resolve although it looks defined: the labels as they are written.
+    missed: BTreeMap<String, String>,
     definitions: HashMap<String, ResolvedReference>,
     left_bytes: usize,
     lost: BTreeSet<String>,
@@ -45,34 +39,26 @@ struct ReferenceState {
 
 impl References {
     pub fn of(source: &str) -> Self {
-        let lines: Vec<&str> = source.lines().collect();
-        let mut candidates: HashMap<String, Vec<Candidate>> = HashMap::new();
-        for (at, line) in lines.iter().enumerate() {
-            if let Some(label) = defined(line) {
-                let source = lines[at..lines.len().min(at + LINES)].join("\n");
-                candidates.entry(label).or_default().push(Candidate { line: at + 1, source });
-            }
-        }
         let state =
             ReferenceState { left_bytes: source.len().max(BYTES), ..ReferenceState::default() };
-        Self { candidates, state: Mutex::new(state) }
+        Self { candidates: candidates(source), state: Mutex::new(state) }
     }
 
     /// Whether the source has to be parsed again, because comrak did not resolve a link that is
     /// defined.
-    pub fn settle(&self, root: Node) -> bool {
-        if !std::mem::take(&mut self.state().has_missed) {
-            return false;
+    pub fn settle(&self, source: &str, options: &Options) -> bool {
+        let mut missed = std::mem::take(&mut self.state().missed);
+        let mut definitions = HashMap::new();
+        while !missed.is_empty() {
+            let found = resolved(&missed, source, options);
+            let bytes: usize = found.values().map(length).sum();
+            missed.retain(|label, _| !found.contains_key(label));
+            definitions.extend(found);
+            // Otherwise the limit of comrak may hide further definitions.
+            if bytes < BYTES / 2 {
+                break;
+            }
         }
-        let text = lines_of_text(root);
-        // The first definition of a label counts.
-        let first = |all: &Vec<Candidate>| {
-            let mut defined = all.iter().filter(|candidate| !text.contains(&candidate.line));
-            defined.find_map(definition)
-        };
-        let all = self.candidates.iter();
-        let definitions: HashMap<_, _> =
-            all.filter_map(|(label, all)| Some((label.clone(), first(all)?))).collect();
         let has_any = !definitions.is_empty();
         self.state().definitions = definitions;
         has_any
@@ -103,16 +89,16 @@ impl References {
 impl BrokenLinkCallback for References {
     fn resolve(&self, reference: BrokenLinkReference) -> Option<ResolvedReference> {
         let label = normal(reference.original);
-        if !self.candidates.contains_key(&label) {
+        if !self.candidates.contains(&label) {
             return None;
         }
         let mut state = self.state();
         let Some(definition) = state.definitions.get(&label).cloned() else {
-            state.has_missed = true;
+            let original = one_line(reference.original);
+            state.missed.insert(label, original);
             return None;
         };
-        let bytes = definition.url.len() + definition.title.len();
-        let Some(left) = state.left_bytes.checked_sub(bytes) else {
+        let Some(left) = state.left_bytes.checked_sub(length(&definition)) else {
             state.lost.insert(label);
             return None;
         };
@@ -121,49 +107,67 @@ impl BrokenLinkCallback for References {
     }
 }
 
-/// The label of a line that looks like `[label]: address`.
-fn defined(line: &str) -> Option<String> {
-    let rest = line.trim_start_matches([' ', '>']).strip_prefix('[')?;
-    let (label, rest) = rest.split_once(']')?;
-    let is_definition = rest.starts_with(':') && !label.starts_with('^');
-    Some(normal(label)).filter(|label| is_definition && !label.is_empty())
+/// All labels before a colon, wherever they are: in lists, in quotes, or even in code.
+fn candidates(source: &str) -> HashSet<String> {
+    let (mut open, mut is_escaped) = (None, false);
+    let mut labels = HashSet::new();
+    for (at, byte) in source.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'[' => open = Some(at + 1),
+            b']' => {
+                let label = open.take().map(|from| &source[from..at]).unwrap_or_default();
+                if source[at + 1..].starts_with(':')
+                    && label.len() <= LABEL_BYTES
+                    && !label.starts_with('^')
+                {
+                    let quote = |line: &str| line.trim_start_matches([' ', '>']).to_owned();
+                    labels.insert(normal(label));
+                    labels.insert(normal(&label.lines().map(quote).collect::<Vec<_>>().join(" ")));
+                }
+            }
+            _ => {}
+        }
+    }
+    labels.remove("");
+    labels
+}
+
+/// What comrak makes of these labels in this source. They stand before it, since the limit counts
+/// from the beginning.
+fn resolved(
+    labels: &BTreeMap<String, String>,
+    source: &str,
+    options: &Options,
+) -> HashMap<String, ResolvedReference> {
+    let arena = Arena::new();
+    let uses: String = labels.values().map(|label| format!("[{label}]\n\n")).collect();
+    // The text after the uses keeps them apart from the source.
+    let root = comrak::parse_document(&arena, &format!("{uses}.\n\n{source}"), options);
+    let found = labels.keys().zip(root.children()).filter_map(|(label, paragraph)| {
+        paragraph.children().find_map(|node| match &node.data().value {
+            NodeValue::Link(link) => {
+                let link = ResolvedReference { url: link.url.clone(), title: link.title.clone() };
+                Some((label.clone(), link))
+            }
+            _ => None,
+        })
+    });
+    found.collect()
+}
+
+fn length(definition: &ResolvedReference) -> usize {
+    definition.url.len() + definition.title.len()
 }
 
 /// Labels are compared without regard to case and space.
 fn normal(label: &str) -> String {
-    label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+    one_line(label).to_lowercase()
 }
 
-/// The address and the title of a definition, as comrak reads it.
-fn definition(candidate: &Candidate) -> Option<ResolvedReference> {
-    let source = candidate.source.trim_start_matches([' ', '>']);
-    let (label, _) = source.strip_prefix('[')?.split_once(']')?;
-    let arena = Arena::new();
-    let source = format!("[{label}]\n\n{source}\n");
-    let root = comrak::parse_document(&arena, &source, &Options::default());
-    root.descendants().find_map(|node| match &node.data().value {
-        NodeValue::Link(link) => {
-            Some(ResolvedReference { url: link.url.clone(), title: link.title.clone() })
-        }
-        _ => None,
-    })
-}
-
-/// The lines that have text, code or HTML, in which nothing is defined.
-fn lines_of_text(root: Node) -> HashSet<usize> {
-    let lines = |node: Node<'_>| {
-        let data = node.data();
-        let is_text = matches!(
-            data.value,
-            NodeValue::Paragraph
-                | NodeValue::Heading(_)
-                | NodeValue::CodeBlock(_)
-                | NodeValue::HtmlBlock(_)
-                | NodeValue::Table(_)
-        );
-        is_text.then(|| data.sourcepos.start.line..=data.sourcepos.end.line)
-    };
-    root.descendants().filter_map(lines).flatten().collect()
+fn one_line(label: &str) -> String {
+    label.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -204,5 +208,31 @@ mod tests {
         let source = "[x] and [a][x]\n\n```\n[x]: https://example.org\n```\n\ntext\n[x]: https://b.example\n";
         assert_eq!(read(source).0, ["https://b.example"], "a bare address");
         assert_eq!(read(source).1, Vec::<String>::new());
+    }
+
+    #[test]
+    fn definitions_are_found_wherever_they_are() {
+        let url = format!("https://example.org/{}", "long".repeat(20));
+        let uses = "[a][x] ".repeat(20);
+        for definition in [
+            format!("[x]: {url}\nText after it."),
+            format!("- [x]: {url}\n- item"),
+            format!("> quote\n>\n> [x]:\n> {url}"),
+            format!("1. > [x]: {url}"),
+        ] {
+            let found = read(&format!("{uses}\n\n{definition}\n"));
+            assert_eq!(found, (vec![url.clone(); 20], Vec::new()), "{definition}");
+        }
+        let source = format!("{}\n\n[a\\]b]: {url}\n", "[a][a\\]b] ".repeat(20));
+        assert_eq!(read(&source), (vec![url; 20], Vec::new()));
+    }
+
+    #[test]
+    fn definitions_beyond_the_limit_of_comrak_are_found() {
+        let url = |at: usize| format!("https://example.org/{at}/{}", "a".repeat(1_900));
+        let uses: String = (0..150).map(|at| format!("[x{at}] ")).collect();
+        let defined: String = (0..150).map(|at| format!("[x{at}]: {}\n", url(at))).collect();
+        let (urls, warnings) = read(&format!("{uses}\n\n{defined}"));
+        assert_eq!((urls.len(), warnings), (150, Vec::new()));
     }
 }
