@@ -1,5 +1,6 @@
 //! Rich Text Format (Microsoft's specification, 1.9.1): text, formatting, lists and tables.
-//! Pictures, headers, text boxes, comments, field instructions and ignorable groups are skipped.
+//! Pictures, headers, text boxes, comments and ignorable groups are skipped; of the fields, links are
+//! read.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,6 +9,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::{
     charset, limits,
     reading::{Kind, ReadError, Reading},
+    rtf_fields::hyperlink,
     rtf_tokens::{RtfToken, next},
     words::{Line, Marks, Words},
 };
@@ -16,8 +18,7 @@ use super::{
 pub const START: &[u8] = b"{\\rtf";
 
 /// Groups whose content is not text of the document.
-const SKIPPED: [&str; 7] =
-    ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "fldinst"];
+const SKIPPED: [&str; 6] = ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object"];
 /// Control words for single characters.
 const SIGNS: [(&str, &str); 8] = [
     ("emdash", "—"),
@@ -55,6 +56,8 @@ struct Group {
     /// The number of fallback bytes after a Unicode character.
     stand_in: Option<usize>,
     paragraph: RtfParagraph,
+    /// Whether its text is that of a link.
+    in_link: bool,
 }
 
 /// The destination of a group's text.
@@ -66,6 +69,8 @@ enum RtfPlace {
     Note,
     /// The bullet or number of a paragraph.
     Mark,
+    /// The instruction of a field.
+    Instruction,
     Nowhere,
     /// Dropped with a warning.
     Lost(&'static str),
@@ -103,6 +108,11 @@ struct Rtf {
     /// The change whose mark is open in the line.
     open_change: Option<RtfChange>,
     has_changes: bool,
+    instruction: String,
+    /// The target of the link that is open in the line.
+    link: Option<String>,
+    /// The place before `\*`, which skips a group unless the next word is known.
+    before_star: Option<RtfPlace>,
     /// The bullet or number of the current paragraph.
     mark: String,
     groups: Vec<Group>,
@@ -150,10 +160,18 @@ impl Rtf {
                 self.skip = 0;
             }
             RtfToken::Close => {
-                self.group = self.groups.pop().unwrap_or_default();
+                let outer = self.groups.pop().unwrap_or_default();
+                let ended = std::mem::replace(&mut self.group, outer);
+                self.before_star = None;
+                if ended.in_link && !self.group.in_link {
+                    self.end_link();
+                }
                 self.skip = 0;
             }
-            RtfToken::Sign(b'*') => self.group.place = RtfPlace::Nowhere,
+            RtfToken::Sign(b'*') => {
+                let skipped = std::mem::replace(&mut self.group.place, RtfPlace::Nowhere);
+                self.before_star = Some(skipped);
+            }
             RtfToken::Sign(b'~') => self.push("\u{a0}"),
             RtfToken::Sign(b'_') => self.push("-"),
             RtfToken::Sign(sign @ (b'\\' | b'{' | b'}')) => self.bytes.push(sign),
@@ -165,6 +183,7 @@ impl Rtf {
     }
 
     fn word(&mut self, name: &str, number: Option<i32>) -> Result<(), ReadError> {
+        let before_star = self.before_star.take();
         let is_on = number != Some(0);
         let count = number.and_then(|number| usize::try_from(number).ok());
         let group = &mut self.group;
@@ -196,8 +215,12 @@ impl Rtf {
             "cpg" => self.font(charset::of_page(count.unwrap_or(0))),
             // Part of a group that may be skipped.
             "nestrow" => self.row(),
+            "fldrslt" => self.begin_link(),
             name => match place(name) {
-                Some(place) => self.enter(place),
+                Some(place) => {
+                    self.group.place = before_star.unwrap_or(self.group.place);
+                    self.enter(place);
+                }
                 None => self.flow(name)?,
             },
         }
@@ -206,9 +229,36 @@ impl Rtf {
 
     /// Groups inside a skipped group are skipped too.
     fn enter(&mut self, place: RtfPlace) {
-        let is_text = !matches!(place, RtfPlace::Note | RtfPlace::Mark);
-        if is_text || self.group.place == RtfPlace::Text {
-            self.group.place = place;
+        let is_shown = matches!(place, RtfPlace::Note | RtfPlace::Mark);
+        let is_field = place == RtfPlace::Instruction;
+        if (is_shown && self.group.place != RtfPlace::Text) || (is_field && !self.is_shown()) {
+            return;
+        }
+        if is_field {
+            self.instruction.clear();
+        }
+        self.group.place = place;
+    }
+
+    fn is_shown(&self) -> bool {
+        matches!(self.group.place, RtfPlace::Text | RtfPlace::Note) && !self.group.is_hidden
+    }
+
+    /// Begins the text of a field, which may be a link.
+    fn begin_link(&mut self) {
+        let link = hyperlink(&std::mem::take(&mut self.instruction));
+        if link.is_some() && self.is_shown() {
+            self.end_link();
+            self.turn_to(None);
+            self.line.push_plain("[");
+            (self.link, self.group.in_link) = (link, true);
+        }
+    }
+
+    fn end_link(&mut self) {
+        if let Some(link) = self.link.take() {
+            self.turn_to(None);
+            self.line.push_plain(&format!("]({link})"));
         }
     }
 
@@ -268,6 +318,7 @@ impl Rtf {
                 self.line.push(text, self.group.marks);
             }
             RtfPlace::Mark => self.mark.push_str(text),
+            RtfPlace::Instruction => self.instruction.push_str(text),
             RtfPlace::Lost(what) if !text.trim().is_empty() => {
                 self.lost.insert(what);
             }
@@ -290,6 +341,7 @@ impl Rtf {
     }
 
     fn take_line(&mut self) -> String {
+        self.end_link();
         self.turn_to(None);
         std::mem::take(&mut self.line).finish()
     }
@@ -361,6 +413,7 @@ fn place(name: &str) -> Option<RtfPlace> {
     Some(match name {
         "footnote" => RtfPlace::Note,
         "listtext" | "pntext" => RtfPlace::Mark,
+        "fldinst" => RtfPlace::Instruction,
         "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
         | "footerf" => RtfPlace::Lost("Headers and footers"),
         "annotation" => RtfPlace::Lost("Comments"),
@@ -389,7 +442,7 @@ mod tests {
         for words in [
             "# Rivers",
             "Größe **bold** and € {x}",
-            "link",
+            "[link](http://a)",
             "- one",
             "1. two",
             "| a | b |",
@@ -453,6 +506,26 @@ mod tests {
             ("{\\u8364}abc\\par", "€abc"),
             ("\\u8364{a}bc\\par", "€abc"),
             ("\\intbl a\\cell b", "| a |\n| --- |\n\nb"),
+        ] {
+            assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");
+        }
+    }
+
+    /// LibreOffice marks footnotes as groups that may be skipped.
+    #[test]
+    fn a_star_skips_only_what_is_unknown() {
+        for (text, wanted) in [
+            ("a{\\super \\chftn{\\*\\footnote\\chftn\\pard\\plain  one}} b\\par", "a one b"),
+            ("a{\\*\\unknown{\\*\\footnote x}} b\\par", "a b"),
+            (
+                "{\\field{\\*\\fldinst{ HYPERLINK \"https://a.b/(c)\" }}{\\fldrslt{\\b bold} text}} after\\par",
+                "[**bold** text](https://a.b/%28c%29) after",
+            ),
+            ("{\\field{\\*\\fldinst PAGE}{\\fldrslt 3}}\\par", "3"),
+            (
+                "{\\field{\\*\\fldinst HYPERLINK \"https://a\"}{\\fldrslt x\\par y}}\\par",
+                "[x](https://a)\n\ny",
+            ),
         ] {
             assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");
         }
