@@ -297,6 +297,19 @@ fn json_lines_are_read_as_a_table() {
     assert_eq!(read, "| a |\n| --- |\n| 1 |\n| 2 |");
 }
 
+#[test]
+fn the_terms_of_definitions_of_a_pdf_are_read() {
+    let source =
+        "First term\n: Its meaning\n\nSecond\n: Another meaning\n\n1. one\n2. two\n\n- three\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Pdf).unwrap();
+    let read = words("a.pdf", &rendered.bytes);
+    for wanted in
+        ["First term: Its meaning", "Second: Another meaning", "1. one\n2. two", "- three"]
+    {
+        assert!(read.contains(wanted), "{wanted}: {read}");
+    }
+}
+
 /// The structure of a tagged PDF: headings, lists and links.
 #[test]
 fn the_tags_of_a_pdf_are_read() {

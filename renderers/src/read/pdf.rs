@@ -11,6 +11,7 @@ use super::{
     bidi,
     fonts::Font,
     grid::{self, PagePart, TextPiece},
+    labels::Labels,
     limits,
     lines::LineEdges,
     reading::{Kind, ReadError, Reading},
@@ -56,9 +57,9 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
                 // The page itself is a heading of the second level.
                 Some(BlockKind::Heading(level)) => words.heading(level + 2, &line(pieces)),
                 Some(BlockKind::Item { depth, number }) => {
-                    let label = pieces[0].block.and_then(|block| page.labels.get(&block.number));
-                    let label = label.and_then(|label| label.trim_end_matches('.').parse().ok());
-                    words.numbered(depth, number.map(|at| label.unwrap_or(at)), &line(pieces));
+                    let block = pieces[0].block.map_or(0, |block| block.number);
+                    let text = page.labels.text(block, line(pieces));
+                    words.numbered(depth, page.labels.number(block, number), &text);
                 }
             }
         }
@@ -104,8 +105,7 @@ struct PageReader<'a> {
     /// The link that is open in the last piece.
     link: Option<Rc<str>>,
     pieces: Vec<TextPiece>,
-    /// The bullets and numbers of list items, by the number of their block.
-    labels: HashMap<usize, String>,
+    labels: Labels,
     text_bytes: usize,
     has_pictures: bool,
     runs: usize,
@@ -134,7 +134,7 @@ impl<'a> PageReader<'a> {
             marks: Vec::new(),
             link: None,
             pieces: Vec::new(),
-            labels: HashMap::new(),
+            labels: Labels::default(),
             text_bytes: 0,
             has_pictures: false,
             runs: 0,
@@ -259,8 +259,8 @@ impl<'a> PageReader<'a> {
         let block = mark.and_then(|mark| mark.block);
         let paragraph = mark.and_then(|mark| mark.paragraph);
         if mark.is_some_and(|mark| mark.is_label) {
-            let label = block.map(|block| self.labels.entry(block.number).or_default());
-            return label.into_iter().for_each(|label| label.push_str(text.trim()));
+            let is_apart = !matches!(gap, Gap::None);
+            return self.labels.push(block.map(|block| block.number), is_apart, &text);
         }
         let is_new = self.pieces.last().is_none_or(|piece| piece.block != block);
         let gap = match gap {
