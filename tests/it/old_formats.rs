@@ -4,12 +4,15 @@
 
 use countersign::tools::{
     Tool as _,
-    documents::{extract::ExtractDocument, office::Office},
+    documents::{
+        extract::ExtractDocument,
+        office::{ConversionError, Office},
+    },
 };
 use renderers::{Format, markdown};
 use sandbox::Sandbox;
 use serde_json::json;
-use std::{fs, path::Path, process::Command, sync::Arc};
+use std::{fs, path::Path, process::Command, sync::Arc, time::Duration};
 
 use crate::{
     documents::DocumentFixture,
@@ -113,6 +116,36 @@ async fn a_failed_conversion_is_an_error() {
         let refused = extracted("a.doc", sandbox().await, office, &fixture).await.unwrap_err();
         assert!(refused.contains(says), "{script}: {refused}");
     }
+}
+
+/// A conversion neither waits for the picture of another file nor counts the time before its turn.
+#[tokio::test]
+async fn conversions_wait_only_for_conversions() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = r#"case "$file" in *.doc) sleep 2; printf 'PK\003\004' >"${file%.*}.docx";; *) sleep 60;; esac"#;
+    let sandbox = Arc::new(sandbox().await);
+    let mut office = Office::at(&soffice(folder.path(), script), &sandbox).unwrap();
+    (office.wait, office.convert_for) = (Duration::from_mins(1), Duration::from_millis(3_500));
+    let conversions = async {
+        let both = [office.convert("doc", "docx", b"a"), office.convert("doc", "docx", b"b")];
+        futures::future::join_all(both).await
+    };
+    tokio::select! {
+        converted = conversions => assert!(converted.iter().all(Result::is_ok), "{converted:?}"),
+        _ = office.first_page("docx", b"c") => panic!("the picture takes longer"),
+    }
+}
+
+/// The message says that it took too long, and not that the file is damaged.
+#[tokio::test]
+async fn a_slow_conversion_is_not_a_damaged_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Arc::new(sandbox().await);
+    let mut office = Office::at(&soffice(folder.path(), "sleep 60"), &sandbox).unwrap();
+    office.convert_for = Duration::from_millis(300);
+    let slow = office.pdf("docx", b"a").await.unwrap_err();
+    assert_eq!(slow, ConversionError::TooSlow(office.convert_for));
+    assert!(slow.to_string().contains("took longer"), "{slow}");
 }
 
 /// With LibreOffice: files that it wrote in the old formats, on the command line as well.

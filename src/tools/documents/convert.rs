@@ -104,11 +104,10 @@ impl Tool for ConvertDocument {
             workspace.bytes(&source, limits::INPUT_BYTES as u64)
         })
         .await?;
-        let pdf = office.pdf(&kind, &bytes).await.ok_or_else(|| {
-            ToolError::ExecutionFailed(format!(
-                "LibreOffice could not convert {from}: it is damaged, protected or too large"
-            ))
-        })?;
+        let failed = |why| {
+            ToolError::ExecutionFailed(format!("LibreOffice could not convert {from}: {why}"))
+        };
+        let pdf = office.pdf(&kind, &bytes).await.map_err(failed)?;
         workspace::beneath(context, move |workspace, stop| {
             workspace.replace(&path, &pdf, stop)?;
             let receipt =

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{process::Command, sync::Semaphore, time::timeout};
 
 /// The paths used by Debian and others, and by manual installations.
 const PLACES: [&str; 2] = ["/usr/bin/soffice", "/usr/local/bin/soffice"];
@@ -49,7 +49,11 @@ pub struct Office {
     program: PathBuf,
     /// Limits concurrency, because each rendering uses a full core.
     turn: Semaphore,
+    /// Conversions take longer, and no picture waits for them.
+    conversion_turn: Semaphore,
     pub wait: Duration,
+    /// How long a conversion may take.
+    pub convert_for: Duration,
 }
 
 impl Office {
@@ -61,7 +65,14 @@ impl Office {
     /// The program `soffice` at that path.
     pub fn at(program: &Path, sandbox: &Arc<Sandbox>) -> Option<Self> {
         let program = program.canonicalize().ok().filter(|_| sandbox.missing().is_none())?;
-        Some(Self { sandbox: sandbox.clone(), program, turn: Semaphore::new(1), wait: WAIT })
+        Some(Self {
+            sandbox: sandbox.clone(),
+            program,
+            turn: Semaphore::new(1),
+            conversion_turn: Semaphore::new(1),
+            wait: WAIT,
+            convert_for: CONVERT_FOR,
+        })
     }
 
     /// The missing Debian packages, without which some files have no picture.
@@ -71,13 +82,16 @@ impl Office {
         PARTS.iter().filter(|(part, _)| !has(part)).map(|(_, package)| *package).collect()
     }
 
-    /// The first page as PNG, of a file with this extension.
+    /// The first page as PNG, of a file with this extension. Waiting for other pictures counts.
     pub async fn first_page(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
         if file.len() > FILE_BYTES {
             return None;
         }
         let png = Drawing { to: "png", magic: b"\x89PNG", max_bytes: PICTURE_BYTES };
-        let drawing = self.draw(ending, file, &png);
+        let drawing = async {
+            let _turn = self.turn.acquire().await.expect("the semaphore is never closed");
+            self.draw(ending, file, &png).await.ok()
+        };
         let drawn = timeout(self.wait, drawing).await.ok().flatten();
         if drawn.is_none() {
             tracing::debug!(ending, "could not render a picture of the first page");
@@ -86,42 +100,75 @@ impl Office {
     }
 
     /// The whole file as PDF.
-    pub async fn pdf(&self, ending: &str, file: &[u8]) -> Option<Vec<u8>> {
+    pub async fn pdf(&self, ending: &str, file: &[u8]) -> Result<Vec<u8>, ConversionError> {
         let pdf = Drawing { to: "pdf", magic: b"%PDF-", max_bytes: run::KEPT_BYTES };
-        timeout(CONVERT_FOR, self.draw(ending, file, &pdf)).await.ok().flatten()
+        self.converted(ending, file, &pdf).await
     }
 
     /// The whole file in a format of Office since 2007, whose extension is `to`.
-    pub async fn convert(&self, ending: &str, to: &'static str, file: &[u8]) -> Option<Vec<u8>> {
+    pub async fn convert(
+        &self,
+        ending: &str,
+        to: &'static str,
+        file: &[u8],
+    ) -> Result<Vec<u8>, ConversionError> {
         let package = Drawing { to, magic: b"PK\x03\x04", max_bytes: run::KEPT_BYTES };
-        timeout(CONVERT_FOR, self.draw(ending, file, &package)).await.ok().flatten()
+        self.converted(ending, file, &package).await
     }
 
-    async fn draw(&self, ending: &str, file: &[u8], drawing: &Drawing) -> Option<Vec<u8>> {
-        let _turn = self.turn.acquire().await.expect("the semaphore is never closed");
+    /// Converts a file when it is its turn; the time that it waits before that does not count.
+    async fn converted(
+        &self,
+        ending: &str,
+        file: &[u8],
+        drawing: &Drawing,
+    ) -> Result<Vec<u8>, ConversionError> {
+        let _turn = self.conversion_turn.acquire().await.expect("the semaphore is never closed");
+        self.draw(ending, file, drawing).await
+    }
+
+    async fn draw(
+        &self,
+        ending: &str,
+        file: &[u8],
+        drawing: &Drawing,
+    ) -> Result<Vec<u8>, ConversionError> {
+        let is_picture = drawing.to == "png";
+        let (limits, wait) = if is_picture {
+            (SandboxLimits::OFFICE, self.wait)
+        } else {
+            (CONVERSION, self.convert_for)
+        };
+        let command = self.command(ending, drawing, limits).ok_or(ConversionError::Failed)?;
+        let ended = run::keeping(drawing.max_bytes, command, file.to_vec(), wait).await;
+        let ended = ended.map_err(|_| ConversionError::Failed)?;
+        let is_drawn = ended.stdout.is_whole() && ended.stdout.head.starts_with(drawing.magic);
+        if is_drawn && !ended.timed_out {
+            return Ok(ended.stdout.head);
+        }
+        tracing::debug!(code = ended.code, said = ended.stderr.text(), "soffice produced no file");
+        Err(if ended.timed_out { ConversionError::TooSlow(wait) } else { ConversionError::Failed })
+    }
+
+    /// The command that makes it of a file with this extension.
+    fn command(&self, ending: &str, drawing: &Drawing, limits: SandboxLimits) -> Option<Command> {
         let program = self.program.to_str()?;
         let words = ["/bin/sh", "-c", DRAW, "draw", program, ending, drawing.to];
         let words = words.map(str::to_owned).to_vec();
-        let is_picture = drawing.to == "png";
-        let (limits, wait) =
-            if is_picture { (SandboxLimits::OFFICE, self.wait) } else { (CONVERSION, CONVERT_FOR) };
         let job = Job::new(Work::Program(words), Some(limits));
         // `program/soffice` needs the files in the parent of its folder.
         let home = self.program.parent()?.parent()?;
-        let command =
-            self.sandbox.confined_command(&Profile::around(job).showing(home, home)).ok()?;
-        let max_bytes = drawing.max_bytes;
-        let ended = run::keeping(max_bytes, command, file.to_vec(), wait).await.ok()?;
-        let is_drawn = ended.stdout.is_whole() && ended.stdout.head.starts_with(drawing.magic);
-        if !is_drawn {
-            tracing::debug!(
-                code = ended.code,
-                said = ended.stderr.text(),
-                "soffice produced no file"
-            );
-        }
-        is_drawn.then_some(ended.stdout.head)
+        self.sandbox.confined_command(&Profile::around(job).showing(home, home)).ok()
     }
+}
+
+/// Why LibreOffice could not convert a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ConversionError {
+    #[error("it is damaged, protected or too large")]
+    Failed,
+    #[error("it took longer than {} seconds", .0.as_secs())]
+    TooSlow(Duration),
 }
 
 /// What LibreOffice makes of a file.

@@ -4,7 +4,7 @@ use renderers::read::{Reading, kind::OldFormat};
 use sandbox::Sandbox;
 use secrecy::SecretString;
 
-use super::office::Office;
+use super::office::{ConversionError, Office};
 use crate::tools::{ToolError, workspace::confined_reader};
 
 /// Reads documents.
@@ -46,17 +46,17 @@ impl DocumentReader<'_> {
         let (old, new) = (format.ending(), format.new_ending());
         let converted = match self.office {
             Some(office) => office.convert(old, new, bytes).await,
-            None => None,
+            None => Err(ConversionError::Failed),
         };
         let converted = converted
-            .ok_or_else(|| ToolError::ExecutionFailed(self.not_converted(name, format)))?;
+            .map_err(|why| ToolError::ExecutionFailed(self.not_converted(name, format, why)))?;
         let mut reading = self.read_as_it_is(&format!("{name}.{new}"), &converted).await?;
         reading.warnings.push(format!("LibreOffice converted it from .{old} to .{new}."));
         Ok(reading)
     }
 
     /// The reason why there is no text, and what to do about it.
-    fn not_converted(&self, name: &str, format: OldFormat) -> String {
+    fn not_converted(&self, name: &str, format: OldFormat, why: ConversionError) -> String {
         let (program, package) = match format {
             OldFormat::Word => ("Word", "libreoffice-writer"),
             OldFormat::Excel => ("Excel", "libreoffice-calc"),
@@ -68,9 +68,7 @@ impl DocumentReader<'_> {
                 "which LibreOffice has to convert, but it is not installed here: tell the operator \
                  to install it (apt-get install {package})"
             ),
-            _ => {
-                "which LibreOffice could not convert: it is damaged, protected or too large".into()
-            }
+            _ => format!("which LibreOffice could not convert: {why}"),
         };
         format!(
             "{name} was not read: it is a {program} file from before 2007, {why}. Saved as .{}, it \
