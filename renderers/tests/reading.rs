@@ -310,6 +310,13 @@ fn the_terms_of_definitions_of_a_pdf_are_read() {
     }
 }
 
+#[test]
+fn quotes_of_paragraphs_in_a_word_file_are_read() {
+    let source = "Before\n\n> Said one.\n>\n> Said two.\n\nAfter\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Docx).unwrap();
+    assert_eq!(words("a.docx", &rendered.bytes), source.trim_end());
+}
+
 /// The structure of a tagged PDF: headings, lists and links.
 #[test]
 fn the_tags_of_a_pdf_are_read() {

@@ -16,6 +16,9 @@ use super::{
 };
 use crate::document::COMMENT_NAME;
 
+/// The styles of quotes in Word and in the renderers.
+const QUOTES: [&str; 3] = ["Quote", "QuoteRtl", "IntenseQuote"];
+
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let mut body = WordBody {
@@ -288,6 +291,7 @@ impl WordBody {
                 let numbered = self.numbered.get(&(list, paragraph.depth)).copied();
                 words.entry(paragraph.depth, numbered.unwrap_or(false), text);
             }
+            (None, None) if QUOTES.contains(&paragraph.style.as_str()) => words.quote(text),
             (None, None) => words.paragraph(text),
         }
     }

@@ -9,6 +9,8 @@ pub struct Words {
     text: String,
     /// Whether the last block was a list item, which the next one follows without an empty line.
     in_list: bool,
+    /// Whether the last block was a paragraph of a quote.
+    in_quote: bool,
     cells: usize,
 }
 
@@ -86,6 +88,20 @@ impl Words {
         }
     }
 
+    /// A paragraph of a quote, which continues the quote before it.
+    pub fn quote(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let quoted = format!("> {}", text.replace('\n', "\n> "));
+        if self.in_quote {
+            self.text.extend([">\n", &quoted, "\n"]);
+        } else {
+            self.block(&quoted);
+        }
+        self.in_quote = true;
+    }
+
     /// Headers and footers, each once.
     pub fn edges(&mut self, texts: &[String]) {
         if !texts.is_empty() {
@@ -113,7 +129,7 @@ impl Words {
             self.gap();
         }
         self.text.extend([&indent, mark.as_str(), &text.replace('\n', &more), "\n"]);
-        self.in_list = true;
+        (self.in_list, self.in_quote) = (true, false);
     }
 
     /// Writes a table; the first row is the header. Rows may have different lengths.
@@ -148,7 +164,7 @@ impl Words {
         self.gap();
         self.text.push_str(text);
         self.text.push('\n');
-        self.in_list = false;
+        (self.in_list, self.in_quote) = (false, false);
     }
 
     fn gap(&mut self) {
@@ -312,5 +328,15 @@ mod tests {
         words.table(&[vec!["a|b".into()], vec!["1\n2".into(), "3".into()]]).unwrap();
         let wanted = "## T\n\n- one\n  - two\n\n| a\\|b |  |\n| --- | --- |\n| 1<br>2 | 3 |";
         assert_eq!(words.finish(), wanted);
+    }
+
+    #[test]
+    fn paragraphs_of_a_quote_are_one_quote() {
+        let mut words = Words::default();
+        words.quote("one\nline");
+        words.quote("two");
+        words.paragraph("between");
+        words.quote("three");
+        assert_eq!(words.finish(), "> one\n> line\n>\n> two\n\nbetween\n\n> three");
     }
 }
