@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
 
     /// A code block or a chart; an invalid chart stays a code block.
     fn code(&mut self, info: &str, literal: &str) -> Block {
-        let language = clean::line(info.split([' ', ',', '{']).next().unwrap_or(""));
+        let language = clean::line(language(info));
         let text = clean::text(literal.trim_end_matches('\n'));
         if language == "math" && !text.trim().is_empty() {
             return Block::Math(text.trim().to_owned());
@@ -248,6 +248,16 @@ impl<'a> Reader<'a> {
         }
         notes
     }
+}
+
+/// The language of a code block: `rust`, `{rust}` as in R Markdown, or `{.rust #id}` as in Pandoc.
+fn language(info: &str) -> &str {
+    let Some(attributes) = info.trim().strip_prefix('{') else {
+        return info.split([' ', ',', '{']).next().unwrap_or_default();
+    };
+    let words = attributes.split([' ', ',', '}']).map(|word| word.trim_start_matches('.'));
+    let is_name = |word: &&str| !word.is_empty() && !word.starts_with('#') && !word.contains('=');
+    words.into_iter().find(is_name).unwrap_or_default()
 }
 
 /// Raw HTML. After an empty line, indented HTML looks like indented code.

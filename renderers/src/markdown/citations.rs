@@ -21,10 +21,14 @@ pub fn report(document: &mut Document) {
     }
 }
 
-/// The text between the brackets of the first citation.
+/// The text between the brackets of the first citation. Brackets after a word are an index, and those
+/// with parentheses are code.
 fn citation(text: &str) -> Option<&str> {
-    let inner = text.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
-    inner.map(|(inner, _)| inner).find(|inner| has_key(inner))
+    text.match_indices('[').find_map(|(at, _)| {
+        let is_index = text[..at].ends_with(|c: char| c.is_alphanumeric() || "_)]".contains(c));
+        let (inner, _) = text[at + 1..].split_once(']')?;
+        (!is_index && !inner.contains(['(', '{', '=']) && has_key(inner)).then_some(inner)
+    })
 }
 
 /// Whether a word begins as a key does, unlike that of a figure or an address.
@@ -49,10 +53,25 @@ mod tests {
             assert_eq!(found.len(), 1, "{source}: {found:?}");
             assert!(found[0].starts_with("Citations are shown as text"), "{found:?}");
         }
-        for source in
-            ["`[@a]` and [a@b.org] and @ann", "[@x](https://e.org)", "[@x]\n\n[@x]: https://e.org"]
-        {
+        for source in [
+            "`[@a]` and [a@b.org] and @ann",
+            "[@x](https://e.org)",
+            "[@x]\n\n[@x]: https://e.org",
+            "Set x[@i] to f()[@j].",
+            "Use [@media (width: 1px)].",
+        ] {
             assert_eq!(warnings(source), Vec::<String>::new(), "{source}");
+        }
+    }
+
+    #[test]
+    fn diagrams_with_attributes_are_reported() {
+        for fence in
+            ["``` {mermaid}", "~~~{.mermaid}", "```{.mermaid #x width=3}", "```{#x .mermaid}"]
+        {
+            let close = &fence[..3];
+            let document = markdown::read(&format!("{fence}\ngraph TD\n{close}\n")).unwrap();
+            assert_eq!(document.warnings.len(), 1, "{fence}");
         }
     }
 
