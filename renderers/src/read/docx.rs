@@ -9,7 +9,7 @@ use super::{
     asides, chart,
     docx_frames::{FramedParagraph, WordFrame, add_table},
     docx_styles::{self, ParagraphStyle, numbered, styles},
-    links::links,
+    links::{escaped, links},
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
     xml::{XmlElement, XmlNode, walk},
@@ -141,7 +141,7 @@ impl WordBody {
             "noBreakHyphen" => self.push("-"),
             "hyperlink" => {
                 let id = element.exactly("r:id").unwrap_or_default();
-                self.link = self.links.get(id).cloned();
+                self.link = self.links.get(id).map(|target| escaped(target));
                 if self.link.is_some() {
                     self.plain("[");
                 }

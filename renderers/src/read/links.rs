@@ -23,6 +23,20 @@ pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String
     Ok(links)
 }
 
+/// A target as Markdown writes it: without spaces and parentheses.
+pub fn escaped(target: &str) -> String {
+    let mut escaped = String::with_capacity(target.len());
+    for c in target.chars() {
+        match c {
+            ' ' => escaped.push_str("%20"),
+            '(' => escaped.push_str("%28"),
+            ')' => escaped.push_str("%29"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// Resolves a target relative to the folder of the part that references it.
 pub fn within(folder: &str, target: &str) -> String {
     match target.strip_prefix('/') {
@@ -32,5 +46,15 @@ pub fn within(folder: &str, target: &str) -> String {
             None if folder.is_empty() => target.to_owned(),
             None => format!("{folder}/{target}"),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_have_no_spaces_and_parentheses() {
+        assert_eq!(escaped("https://a.b/c d_(e)?f=%20"), "https://a.b/c%20d_%28e%29?f=%20");
     }
 }

@@ -7,7 +7,7 @@ use super::{
     asides, chart,
     docx::math_mark,
     limits,
-    links::{links, within},
+    links::{escaped, links, within},
     reading::{Kind, ReadError, Reading},
     words::{Line, Marks, Tables, Words},
     xml::{XmlElement, XmlNode, walk},
@@ -80,6 +80,8 @@ fn targets(
         let part = within(folder, target);
         if let Some(at) = slides.iter().position(|slide| *slide == part) {
             *target = format!("#slide-{}", at + 1);
+        } else {
+            *target = escaped(target);
         }
     }
     Ok(targets)

@@ -1,5 +1,7 @@
 //! The instructions of fields in RTF.
 
+use super::links::escaped;
+
 /// The target of a hyperlink, such as `HYPERLINK "https://example.org" \o "Tip"`.
 pub fn hyperlink(instruction: &str) -> Option<String> {
     let rest = instruction.trim_start().strip_prefix("HYPERLINK")?.trim_start();
@@ -9,7 +11,7 @@ pub fn hyperlink(instruction: &str) -> Option<String> {
     };
     let url = url?.trim();
     let is_web = ["https://", "http://", "mailto:"].iter().any(|start| url.starts_with(start));
-    is_web.then(|| url.replace(' ', "%20").replace('(', "%28").replace(')', "%29"))
+    is_web.then(|| escaped(url))
 }
 
 #[cfg(test)]
