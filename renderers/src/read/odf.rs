@@ -13,6 +13,9 @@ use super::{
     xml::{XmlElement, XmlNode, walk},
 };
 
+/// What the notes of a slide begin with.
+const NOTES: &str = "> Notes:";
+
 pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let xml = archive.part("content.xml")?;
@@ -195,7 +198,7 @@ impl OdfBody {
                 limits::within(self.pages as u64, limits::PAGES as u64, "slides")?;
                 self.words.heading(2, &format!("Slide {}", self.pages));
             }
-            "notes" => self.words.paragraph("> Notes:"),
+            "notes" => self.words.paragraph(NOTES),
             _ => self.read_style(element),
         }
         Ok(())
@@ -227,6 +230,7 @@ impl OdfBody {
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
         match name {
             "h" | "p" => self.flush_paragraph(),
+            "notes" => self.words.retract(NOTES),
             "span" => drop(self.marks.pop()),
             "a" => {
                 let target = self.links.pop().unwrap_or_default();

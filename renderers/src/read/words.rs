@@ -152,6 +152,15 @@ impl Words {
         Ok(())
     }
 
+    /// Removes a paragraph if nothing has followed it.
+    pub fn retract(&mut self, paragraph: &str) {
+        if let Some(before) = self.text.trim_end_matches('\n').strip_suffix(paragraph) {
+            let end = before.trim_end_matches('\n').len();
+            self.text.truncate(end);
+            self.text.extend((end > 0).then_some('\n'));
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -328,6 +337,18 @@ mod tests {
         words.table(&[vec!["a|b".into()], vec!["1\n2".into(), "3".into()]]).unwrap();
         let wanted = "## T\n\n- one\n  - two\n\n| a\\|b |  |\n| --- | --- |\n| 1<br>2 | 3 |";
         assert_eq!(words.finish(), wanted);
+    }
+
+    #[test]
+    fn a_paragraph_that_introduces_nothing_is_removed() {
+        let mut words = Words::default();
+        words.paragraph("text");
+        words.paragraph("> Notes:");
+        words.retract("> Notes:");
+        words.paragraph("> Notes:");
+        words.paragraph("said");
+        words.retract("> Notes:");
+        assert_eq!(words.finish(), "text\n\n> Notes:\n\nsaid");
     }
 
     #[test]
