@@ -150,6 +150,9 @@ fn compound(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
             "This is an Office file from before 2007: save it as .{}.",
             format.new_ending()
         ))),
+        (None, "doc" | "dot" | "ppt" | "pot" | "pps") => {
+            Err(ReadError::Damaged("The file ends before its content, or has none.".into()))
+        }
         (None, _) => Err(ReadError::Unknown(
             "This is an Office file from before 2007: save it as .docx, .xlsx or .pptx.".into(),
         )),
@@ -213,6 +216,7 @@ mod tests {
         let kind = |name: &str, streams: &[&str]| super::of(name, &compound_file(streams));
         assert_eq!(kind("a", &["Workbook"]), Ok(Kind::Xls));
         assert_eq!(kind("a.xls", &[]), Ok(Kind::Xls));
+        assert!(matches!(kind("a.doc", &[]), Err(ReadError::Damaged(_))), "truncated");
         for (stream, ending) in [("WordDocument", ".docx."), ("PowerPoint Document", ".pptx.")] {
             let refused = kind("a.bin", &[stream]).unwrap_err().to_string();
             assert!(refused.ends_with(ending), "{refused}");
