@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use anchors::Anchors;
 pub use brand::{Brand, Voice};
 pub use merge::{CellSpan, Merge, Spans};
-pub use page::{Page, PageSize, PictureWidth};
+pub use page::{MIN_PICTURE, Page, PageSize, PictureWidth};
 pub use slide_template::{LayoutHolder, SlideLayout, SlideTemplate, TemplatePart};
 use walk::each_in_blocks;
 pub use walk::{change_blocks, each_block_of, each_in, plain_text};

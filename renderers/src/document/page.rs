@@ -30,6 +30,9 @@ pub enum PictureWidth {
     Pixels(f64),
 }
 
+/// The minimum width and height of a picture, in pixels, in all formats.
+pub const MIN_PICTURE: f64 = 8.0;
+
 impl PictureWidth {
     /// Reads `30%`, `200` or `200px`.
     pub fn read(text: &str) -> Option<Self> {
@@ -40,7 +43,7 @@ impl PictureWidth {
             return Some(Self::Share((percent / 100.0).min(1.0)));
         }
         let pixels = text.trim_end_matches("px").trim().parse().ok().filter(is_valid)?;
-        Some(Self::Pixels(pixels))
+        Some(Self::Pixels(f64::max(pixels, MIN_PICTURE)))
     }
 
     /// Reads a height such as `200` or `200px`, in pixels.
@@ -57,5 +60,18 @@ impl PictureWidth {
             Self::Share(share) => room * share,
             Self::Pixels(pixels) => (pixels * pixel).min(room),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_have_a_minimum_size() {
+        assert_eq!(PictureWidth::read("1px"), Some(PictureWidth::Pixels(MIN_PICTURE)));
+        assert_eq!(PictureWidth::read_height("0.5"), Some(MIN_PICTURE));
+        assert_eq!(PictureWidth::read("9"), Some(PictureWidth::Pixels(9.0)));
+        assert_eq!(PictureWidth::read("0"), None);
     }
 }

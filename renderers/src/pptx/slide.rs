@@ -14,7 +14,7 @@ use super::markup::{
 use super::page::{Piece, SlidePage};
 use super::paragraphs::TextFormat;
 use super::sheet::Sheet;
-use crate::document::{Align, Color, Inline, PictureWidth};
+use crate::document::{Align, Color, Inline, MIN_PICTURE, PictureWidth};
 use crate::package::Relations;
 use crate::package::look;
 use crate::package::measure::{self, Face, begins_rtl, is_wide};
@@ -298,13 +298,13 @@ impl Sheet<'_, '_> {
 /// The part of an area that a picture of that width takes.
 fn narrowed(area: Area, width: Option<PictureWidth>) -> Area {
     let Some(width) = width else { return area };
-    let width = width.of(area.width, 0.75).max(8.0);
+    let width = width.of(area.width, 0.75).max(MIN_PICTURE * 0.75);
     area.column((area.width - width) / 2.0, width)
 }
 
 /// The part of an area that a picture of at most that height in pixels takes.
 fn lowered(area: Area, height: Option<f64>) -> Area {
-    let height = height.map_or(area.height, |pixels| (pixels * 0.75).max(8.0).min(area.height));
+    let height = height.map_or(area.height, |pixels| (pixels * 0.75).min(area.height));
     area.band((area.height - height) / 2.0, height)
 }
 
