@@ -119,6 +119,11 @@ mod tests {
     }
 
     #[test]
+    fn ids_of_html_with_braces_stay_out_of_the_text() {
+        assert_eq!(read("<h2 id=\"a{b\">Head</h2>\n").0, ["Head"]);
+    }
+
+    #[test]
     fn other_braces_stay() {
         for heading in ["A {b}", "A {#}", "{#a}", "A {#a b}", "A {#a} b", "Set {1, 2}"] {
             assert_eq!(read(&format!("# {heading}\n")).0, [heading]);

@@ -164,7 +164,8 @@ impl Builder {
             "li" => return self.item(reader),
             "dt" | "dd" => return self.definition(reader, name),
             name if heading_level(name).is_some() => {
-                let is_word = |id: &String| !id.contains(|c: char| c.is_whitespace() || c == '}');
+                let is_word =
+                    |id: &String| !id.contains(|c: char| c.is_whitespace() || "{}".contains(c));
                 let id = tag.attribute("id").filter(|id| !id.is_empty()).filter(is_word);
                 OpenTag::Heading(heading_level(name).unwrap_or(1), id)
             }
