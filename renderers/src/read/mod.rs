@@ -10,7 +10,7 @@
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames` and `docx_styles`, `pptx`, `odf` with `odf_comments` and `odf_lists`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
-//!   `tags`, `labels`, `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens` and `rtf_fields`, `rows`, `charset`: one file per format
+//!   `tags`, `labels`, `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -41,6 +41,7 @@ mod reading;
 mod rows;
 mod rtf;
 mod rtf_fields;
+mod rtf_places;
 mod rtf_tokens;
 pub(crate) mod sheets;
 mod styles;

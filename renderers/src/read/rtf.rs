@@ -10,6 +10,7 @@ use super::{
     charset, limits,
     reading::{Kind, ReadError, Reading},
     rtf_fields::hyperlink,
+    rtf_places::{RtfPlace, place},
     rtf_tokens::{RtfToken, next},
     words::{Line, Marks, Words},
 };
@@ -17,8 +18,6 @@ use super::{
 /// The signature of RTF files.
 pub const START: &[u8] = b"{\\rtf";
 
-/// Groups whose content is not text of the document.
-const SKIPPED: [&str; 6] = ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object"];
 /// Control words for single characters.
 const SIGNS: [(&str, &str); 8] = [
     ("emdash", "—"),
@@ -58,22 +57,6 @@ struct Group {
     paragraph: RtfParagraph,
     /// Whether its text is that of a link.
     in_link: bool,
-}
-
-/// The destination of a group's text.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum RtfPlace {
-    #[default]
-    Text,
-    /// Inside a paragraph that continues after it.
-    Note,
-    /// The bullet or number of a paragraph.
-    Mark,
-    /// The instruction of a field.
-    Instruction,
-    Nowhere,
-    /// Dropped with a warning.
-    Lost(&'static str),
 }
 
 /// A tracked change of text.
@@ -406,21 +389,6 @@ impl Rtf {
 fn is_number(mark: &str) -> bool {
     let is_alone = mark.chars().nth(1).is_none();
     mark.contains(|c: char| if is_alone { c.is_numeric() } else { c.is_alphanumeric() })
-}
-
-/// The destination for a group that starts with this control word.
-fn place(name: &str) -> Option<RtfPlace> {
-    Some(match name {
-        "footnote" => RtfPlace::Note,
-        "listtext" | "pntext" => RtfPlace::Mark,
-        "fldinst" => RtfPlace::Instruction,
-        "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
-        | "footerf" => RtfPlace::Lost("Headers and footers"),
-        "annotation" => RtfPlace::Lost("Comments"),
-        "shptxt" | "dptxbxtext" => RtfPlace::Lost("Text boxes"),
-        name if SKIPPED.contains(&name) => RtfPlace::Nowhere,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

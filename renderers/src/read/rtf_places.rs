@@ -1,0 +1,34 @@
+//! The destinations of the groups of an RTF file.
+
+/// Groups whose content is not text of the document.
+const SKIPPED: [&str; 6] = ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object"];
+/// The destination of a group's text.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum RtfPlace {
+    #[default]
+    Text,
+    /// Inside a paragraph that continues after it.
+    Note,
+    /// The bullet or number of a paragraph.
+    Mark,
+    /// The instruction of a field.
+    Instruction,
+    Nowhere,
+    /// Dropped with a warning.
+    Lost(&'static str),
+}
+
+/// The destination for a group that starts with this control word.
+pub fn place(name: &str) -> Option<RtfPlace> {
+    Some(match name {
+        "footnote" => RtfPlace::Note,
+        "listtext" | "pntext" => RtfPlace::Mark,
+        "fldinst" => RtfPlace::Instruction,
+        "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
+        | "footerf" => RtfPlace::Lost("Headers and footers"),
+        "annotation" => RtfPlace::Lost("Comments"),
+        "shptxt" | "dptxbxtext" => RtfPlace::Lost("Text boxes"),
+        name if SKIPPED.contains(&name) => RtfPlace::Nowhere,
+        _ => return None,
+    })
+}
