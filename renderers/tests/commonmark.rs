@@ -2,7 +2,10 @@
 //! specification. The licence of the latter (CC BY-SA) keeps them out of this repository;
 //! `tests/documents/check.sh` fetches them and runs that test.
 
-use std::io::{Cursor, Read};
+use std::{
+    io::{Cursor, Read},
+    path::Path,
+};
 
 use quick_xml::escape::unescape;
 use renderers::{Document, Format, Rendered, markdown, render};
@@ -30,7 +33,7 @@ fn contents(rendered: &Rendered, format: Format) -> String {
     let mut text = String::new();
     for at in 0..package.len() {
         let mut part = package.by_index(at).expect("it is our own");
-        if part.name().ends_with(".xml") {
+        if Path::new(part.name()).extension().is_some_and(|ending| ending == "xml") {
             let mut xml = String::new();
             part.read_to_string(&mut xml).expect("it is our own");
             text.push_str(&characters(&xml));

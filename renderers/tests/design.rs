@@ -303,7 +303,7 @@ fn charts_combine_bars_and_lines() {
 #[test]
 fn native_charts_show_all_names() {
     let chart = |kind: &str, name: &str, count: usize, format: Format| {
-        let rows: String = (1..=count).map(|n| format!("{name} {n},{n}\n")).collect();
+        let rows = (1..=count).map(|n| format!("{name} {n},{n}\n")).collect::<Vec<_>>().concat();
         let source = format!("# C\n\n```chart\ntype: {kind}\n\nk,S\n{rows}```\n");
         let rendered = drawn(&source, format);
         match format {

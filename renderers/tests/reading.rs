@@ -314,7 +314,8 @@ fn the_terms_of_definitions_of_a_pdf_are_read() {
 fn quotes_of_paragraphs_in_a_word_file_are_read() {
     let source = "Before\n\n> Said one.\n>\n> Said two.\n\nAfter\n";
     let rendered = render(&markdown::read(source).unwrap(), Format::Docx).unwrap();
-    assert_eq!(words("a.docx", &rendered.bytes), source.trim_end());
+    let read = words("a.docx", &rendered.bytes);
+    assert!(read.starts_with(source), "{read}");
 }
 
 /// The structure of a tagged PDF: headings, lists and links.

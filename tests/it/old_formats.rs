@@ -107,7 +107,7 @@ async fn a_failed_conversion_is_an_error() {
     for (script, says) in [
         ("exit 1", "could not convert: it is damaged"),
         ("echo text >${file%.*}.docx", "could not convert: it is damaged"),
-        (r#"printf 'PK\003\004' >${file%.*}.docx"#, "was not read"),
+        (r"printf 'PK\003\004' >${file%.*}.docx", "was not read"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let program = soffice(folder.path(), script);

@@ -59,7 +59,7 @@ mod tests {
     use crate::chart::read::read;
 
     fn layout(kind: &str, names: &[&str]) -> NameLayout {
-        let rows: String = names.iter().map(|name| format!("{name},1\n")).collect();
+        let rows = names.iter().map(|name| format!("{name},1\n")).collect::<Vec<_>>().concat();
         let chart = read(&format!("type: {kind}\n\nk,S\n{rows}")).unwrap();
         chart.name_layout(NameRoom { width: 600.0, height: 300.0, letters: 12.0 })
     }

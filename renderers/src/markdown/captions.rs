@@ -35,10 +35,10 @@ pub fn number(document: &mut Document, names: &Names) {
         });
     }
     let mut warnings = Warnings::from(&document.warnings);
-    unknown.into_iter().for_each(|name: String| {
+    for name in unknown {
         let why = "so the reference stays as it is";
         warnings.add(format!("There is no figure or table named “{name}”, {why}."));
-    });
+    }
     document.warnings = warnings.sentences();
 }
 

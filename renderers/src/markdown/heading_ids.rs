@@ -79,7 +79,9 @@ fn each_heading(blocks: &mut [Block], see: &mut dyn FnMut(&mut Vec<Inline>)) {
             }
             Block::Quote { blocks, .. } => each_heading(blocks, see),
             Block::Definitions(items) => {
-                items.iter_mut().for_each(|(_, blocks)| each_heading(blocks, see));
+                for (_, blocks) in items {
+                    each_heading(blocks, see);
+                }
             }
             Block::Columns(columns) => columns.iter_mut().for_each(|c| each_heading(c, see)),
             _ => {}

@@ -51,8 +51,8 @@ impl Tag<'_> {
     /// The alignment of its text: that of `style`, or of the attribute `align`.
     pub fn align(&self) -> Option<TextAlign> {
         let style = self.attribute("style").unwrap_or_default().to_ascii_lowercase();
-        let settings = style.split(';').filter_map(|setting| setting.split_once(':'));
-        let of_style = settings.filter(|(name, _)| name.trim() == "text-align").last();
+        let mut settings = style.split(';').filter_map(|setting| setting.split_once(':'));
+        let of_style = settings.rfind(|(name, _)| name.trim() == "text-align");
         let of_style = of_style.map(|(_, value)| value.replace("!important", ""));
         let value = of_style.or_else(|| self.attribute("align"))?;
         match value.trim().to_ascii_lowercase().as_str() {

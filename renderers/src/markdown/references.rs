@@ -142,7 +142,7 @@ fn resolved(
     options: &Options,
 ) -> HashMap<String, ResolvedReference> {
     let arena = Arena::new();
-    let uses: String = labels.values().map(|label| format!("[{label}]\n\n")).collect();
+    let uses: String = labels.values().flat_map(|label| ["[", label, "]\n\n"]).collect();
     // The text after the uses keeps them apart from the source.
     let root = comrak::parse_document(&arena, &format!("{uses}.\n\n{source}"), options);
     let found = labels.keys().zip(root.children()).filter_map(|(label, paragraph)| {
@@ -230,8 +230,9 @@ mod tests {
     #[test]
     fn definitions_beyond_the_limit_of_comrak_are_found() {
         let url = |at: usize| format!("https://example.org/{at}/{}", "a".repeat(1_900));
-        let uses: String = (0..150).map(|at| format!("[x{at}] ")).collect();
-        let defined: String = (0..150).map(|at| format!("[x{at}]: {}\n", url(at))).collect();
+        let uses = (0..150).map(|at| format!("[x{at}] ")).collect::<Vec<_>>().concat();
+        let defined =
+            (0..150).map(|at| format!("[x{at}]: {}\n", url(at))).collect::<Vec<_>>().concat();
         let (urls, warnings) = read(&format!("{uses}\n\n{defined}"));
         assert_eq!((urls.len(), warnings), (150, Vec::new()));
     }

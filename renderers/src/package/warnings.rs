@@ -75,7 +75,9 @@ mod tests {
     fn earlier_sentences_leave_room_for_others() {
         let earlier: Vec<String> = (0..60).map(|n| format!("loss {n}")).collect();
         let mut warnings = Warnings::from(&earlier);
-        ["loss 3", "another"].into_iter().for_each(|sentence| warnings.add(sentence));
+        for sentence in ["loss 3", "another"] {
+            warnings.add(sentence);
+        }
         assert_eq!(warnings.sentences(), [&earlier[..], &["another".to_owned()]].concat());
     }
 }

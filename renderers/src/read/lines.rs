@@ -232,10 +232,11 @@ mod tests {
             ("A line of many words that reaches as far as", 20.0),
             (LONG, 0.0),
             (LONG, 0.0),
+            (LONG, 0.0),
             ("end.", 0.0),
             ("Another paragraph.", 0.0),
         ];
-        assert_eq!(joined(None, &lines), [true, true, true, false]);
+        assert_eq!(joined(None, &lines), [true, true, true, true, false]);
     }
 
     #[test]
@@ -303,7 +304,9 @@ mod tests {
             LineEdges::of(pieces).joints(pieces).iter().filter(|joint| joint.is_some()).count()
         };
         assert_eq!(count(&pieces), 3);
-        pieces.iter_mut().for_each(|piece| piece.is_fixed_pitch = true);
+        for piece in &mut pieces {
+            piece.is_fixed_pitch = true;
+        }
         assert_eq!(count(&pieces), 0);
     }
 

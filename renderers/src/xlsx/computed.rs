@@ -182,7 +182,9 @@ impl Computation<'_> {
         let mut row = Vec::new();
         let (mut is_named, mut is_given) = (false, false);
         let (columns, unknown) = totals::columns(table, wanted.names);
-        unknown.into_iter().for_each(|sentence| self.failures.total(sentence));
+        for sentence in unknown {
+            self.failures.total(sentence);
+        }
         let name = wanted.total.name().0;
         for column in 0..table.header.len() {
             let is_wanted = columns.contains(&column);
@@ -359,7 +361,7 @@ mod tests {
 
     #[test]
     fn further_formulas_without_a_value_are_counted() {
-        let rows: String = (0..9).map(|n| format!("| =NOPE{n}(1) |\n")).collect();
+        let rows = (0..9).map(|n| format!("| =NOPE{n}(1) |\n")).collect::<Vec<_>>().concat();
         let document = markdown::read(&format!("| a |\n|---|\n{rows}")).unwrap();
         let warnings = computed(&document).expect("it has formulas").warnings;
         assert_eq!(warnings.len(), NAMED + 1, "{warnings:?}");

@@ -61,7 +61,9 @@ impl Pages<'_> {
     /// The columns of a total. Unknown names are reported.
     pub fn total_columns(&mut self, table: &Table, names: &[String]) -> Vec<usize> {
         let (columns, unknown) = columns(table, names);
-        unknown.into_iter().for_each(|sentence| self.warn(sentence));
+        for sentence in unknown {
+            self.warn(sentence);
+        }
         columns
     }
 

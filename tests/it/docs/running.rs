@@ -61,14 +61,14 @@ command = ["ls"]
 action = "allow"
 "#;
 
-const RULES_OF_MATECLAW: &str = r#"
+const RULES_OF_MATECLAW: &str = r"
 mateclaw:
   tool:
     guard:
       rules:
         - tool: WriteFileTool
           action: require_approval
-"#;
+";
 
 fn prepare(folder: &Path) {
     let write = |name: &str, text: &str| {
