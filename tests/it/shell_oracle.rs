@@ -49,7 +49,7 @@ const DRIVER: &str = r#"
 for path in /tmp/range/lines/*; do
     line=$(<"$path")
     for shell in dash bash; do
-        cd "/tmp/range/work/${path##*/}.$shell" || exit 1
+        cd "/tmp/range/folders/${path##*/}.$shell" || exit 1
         HOME=$PWD /usr/bin/timeout -s KILL 5 "/bin/$shell" -c "$line" \
             < /dev/null > /dev/null 2>&1 9> "/tmp/range/logs/${path##*/}.$shell"
     done
@@ -337,7 +337,7 @@ struct Effects {
 fn run(lines: &[String]) -> Vec<[Effects; 2]> {
     let folder = tempfile::tempdir().unwrap();
     let range = folder.path();
-    for name in ["bin", "lines", "logs", "work", "zero"] {
+    for name in ["bin", "folders", "lines", "logs", "zero"] {
         fs::create_dir(range.join(name)).unwrap();
     }
     fs::write(range.join("stub"), STUB).unwrap();
@@ -351,7 +351,7 @@ fn run(lines: &[String]) -> Vec<[Effects; 2]> {
     for (number, line) in lines.iter().enumerate() {
         fs::write(range.join(format!("lines/{number:05}")), line).unwrap();
         for shell in SHELLS {
-            let folder = range.join(format!("work/{number:05}.{shell}"));
+            let folder = range.join(format!("folders/{number:05}.{shell}"));
             fs::create_dir(&folder).unwrap();
             symlink("../../zero", folder.join("0")).unwrap();
         }
@@ -371,7 +371,7 @@ fn run(lines: &[String]) -> Vec<[Effects; 2]> {
         let log = fs::read(range.join("logs").join(&name)).unwrap();
         let log = String::from_utf8_lossy(&log);
         let started = log.lines().filter_map(|entry| entry.strip_prefix("RUN "));
-        let files = fs::read_dir(range.join("work").join(name)).unwrap();
+        let files = fs::read_dir(range.join("folders").join(name)).unwrap();
         let files = files.map(|file| file.unwrap().file_name().to_string_lossy().into_owned());
         Effects {
             started: started.map(str::to_owned).collect(),

@@ -208,7 +208,7 @@ async fn only_files_of_the_manifest_are_read_and_written() {
         "in/../secret.txt",
         "in/sub/a.txt",
         "/etc/hostname",
-        "../work/in/a.txt",
+        "../workspace/in/a.txt",
         ".countersign/results/x",
         "link",
     ] {
