@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+};
 use tracing::Instrument as _;
 
 use super::{
@@ -22,7 +25,10 @@ use super::{
 };
 use crate::{
     journal::ids::OutboxId,
-    store::outbox::{due::Share, sending::Sending},
+    store::{
+        outbox::{due::Share, sending::Sending},
+        takers::{Registration, SendTaker, reserve},
+    },
 };
 
 /// The maximum number of concurrent sends on all channels, shared evenly.
@@ -40,7 +46,8 @@ const CLEANUP_INTERVAL: TimeDelta = TimeDelta::hours(1);
 const UNKNOWN_FOR: TimeDelta = TimeDelta::days(7);
 
 pub async fn deliver(gateway: Arc<Gateway>) {
-    let channel_permits = ChannelPermits::new(&gateway);
+    let channel_permits = Arc::new(ChannelPermits::new(&gateway));
+    let _taking = take_sends(&gateway, &channel_permits);
     let mut sweeps_at = gateway.clock.now();
     let mut next_check = Instant::now();
     while !gateway.stop.is_cancelled() {
@@ -49,22 +56,21 @@ pub async fn deliver(gateway: Arc<Gateway>) {
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move { refuse_unknown(&gateway).await });
         }
-        let plan = plan(&gateway, |channel| channel_permits.free(channel));
+        let mut plan = plan(&gateway, |channel| channel_permits.free(channel));
         for channel in plan.checks {
             gateway.breakers.begin_check(&channel);
             let gateway = gateway.clone();
             gateway.tasks.clone().spawn(async move { check(&gateway, &channel).await });
         }
+        let mut reserved = channel_permits.reserve(&mut plan.shares);
         let claim = claim_sends(&gateway, plan.shares, next_check).await;
         next_check = claim.next_check.min(Instant::now() + plan.wait);
         for sending in claim.sendings {
-            let slot = channel_permits.take(&gateway, &sending).await;
-            let gateway = gateway.clone();
-            gateway.tasks.clone().spawn(async move {
-                deliver_one(&gateway, sending).await;
-                drop(slot);
-            });
+            let permit = reserved.get_mut(&sending.channel).and_then(|permits| permits.split(1));
+            let slot = channel_permits.slot(&gateway, &sending, permit);
+            start_send(&gateway, sending, slot, &Handle::current());
         }
+        drop(reserved);
         if claim.may_be_more {
             next_check = Instant::now();
             continue;
@@ -75,6 +81,45 @@ pub async fn deliver(gateway: Arc<Gateway>) {
             _ = tokio::time::timeout(plan.wait, gateway.store.notifier.outbox()) => {}
         }
     }
+}
+
+fn start_send(gateway: &Arc<Gateway>, sending: Sending, slot: SendSlot, on: &Handle) {
+    let sends = gateway.clone();
+    let send = async move {
+        deliver_one(&sends, sending).await;
+        drop(slot);
+    };
+    gateway.tasks.spawn_on(send, on);
+}
+
+/// Has rows sent as soon as a transaction of this process has inserted them.
+fn take_sends(gateway: &Arc<Gateway>, channel_permits: &Arc<ChannelPermits>) -> Registration {
+    // The store belongs to the gateway.
+    let (weak, permits) = (Arc::downgrade(gateway), channel_permits.clone());
+    let permit = move |channel: &str| {
+        let gateway = weak.upgrade()?;
+        may_send(&gateway, channel)
+            .then(|| permits.permits.get(channel).cloned())?
+            .and_then(|permits| permits.try_acquire_owned().ok())
+    };
+    let (weak, permits, on) = (Arc::downgrade(gateway), channel_permits.clone(), Handle::current());
+    let start = move |sending: Sending, permit| {
+        if let Some(gateway) = weak.upgrade() {
+            let slot = permits.slot(&gateway, &sending, Some(permit));
+            start_send(&gateway, sending, slot, &on);
+        }
+    };
+    let clock = gateway.clock.clone();
+    let taker = SendTaker { permit: Box::new(permit), clock, start: Box::new(start) };
+    gateway.store.take_sends(taker)
+}
+
+/// Whether the platform works as usual, and may be called now.
+fn may_send(gateway: &Gateway, channel: &str) -> bool {
+    let Some(connected) = gateway.channels.get(channel) else { return false };
+    let now = gateway.clock.now();
+    let has_room = || gateway.rate_limiter.room(channel, &connected.rate_limits, now);
+    gateway.breakers.is_closed(channel) && has_room().is_ok_and(|room| room > 0)
 }
 
 /// Sends all rows that can be sent now, once. Returns how many there were.
@@ -184,14 +229,25 @@ impl ChannelPermits {
         self.permits.get(channel).map_or(0, |permits| permits.available_permits())
     }
 
-    /// A claim takes at most as many rows of a channel as it has free permits, and this is the only
-    /// place that takes permits, so there is always one.
-    async fn take(&self, gateway: &Gateway, sending: &Sending) -> SendSlot {
-        let permits = self.permits.get(&sending.channel).cloned();
-        let permit = match permits {
-            Some(permits) => permits.acquire_owned().await.ok(),
-            None => None,
-        };
+    /// Reserves permits for as many rows as a claim may take, and lowers the shares of channels that
+    /// have fewer by now.
+    fn reserve(&self, shares: &mut [Share]) -> BTreeMap<String, OwnedSemaphorePermit> {
+        let mut all = BTreeMap::new();
+        for share in shares.iter_mut().filter(|share| share.limit > 0) {
+            let permits = self.permits.get(&share.channel);
+            let reserved = permits.and_then(|permits| reserve(permits, share.limit));
+            share.limit = reserved.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+            all.extend(reserved.map(|reserved| (share.channel.clone(), reserved)));
+        }
+        all
+    }
+
+    fn slot(
+        &self,
+        gateway: &Gateway,
+        sending: &Sending,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> SendSlot {
         let freed = self.freed.clone();
         SendSlot::new(gateway, sending, permit.map(|permit| Permit { permit, freed }))
     }

@@ -36,12 +36,7 @@ pub(super) async fn claim_sends(
     let is_complete = due.is_empty() || Instant::now() >= next_check;
     let shares = if is_complete { shares } else { of_channels(shares, &due) };
     let smallest = shares.iter().map(|share| share.limit).filter(|limit| *limit > 0).min();
-    let claimed = if is_complete {
-        store.claim_sends(shares, now).await
-    } else {
-        store.claim_committed_sends(shares, now).await
-    };
-    let sendings = claimed.unwrap_or_else(|problem| {
+    let sendings = store.claim_sends(shares, now).await.unwrap_or_else(|problem| {
         let problem = format!("{problem:#}");
         tracing::error!(problem, "could not claim outbox rows");
         Vec::new()

@@ -22,6 +22,7 @@
 //! - [`retention`]: how long each table is kept
 //! - [`rules`]: guard rules that were added at run time
 //! - [`schedules`]: reminders and scheduled tasks
+//! - [`takers`]: claims in the transactions that make work ready
 //! - [`tools`]: pinned tools of MCP servers, operators' tool settings
 //! - [`usage`]: usage and rate limits, the totals of the day
 //! - [`wake`]: in-process notifications
@@ -50,6 +51,9 @@ pub mod people;
 pub mod retention;
 pub mod rules;
 pub mod schedules;
+#[cfg(test)]
+mod scratch;
+pub mod takers;
 pub mod tools;
 pub mod usage;
 pub mod wake;
@@ -71,7 +75,7 @@ use crate::{
     journal::ids::NodeId,
 };
 pub use db::Tx;
-use db::{Db, Durability, WriteMode};
+use db::{Db, Durability, WriteMode, transient::is_transient};
 use wake::{Notifier, Wakeups, Writers};
 
 /// The number of conversations whose owners one transaction determines.
@@ -86,6 +90,7 @@ pub struct Store {
     held: leases::held::Held,
     duties: leases::acquisition::Acquisition,
     claims: leases::acquisition::Acquisition,
+    takers: takers::Takers,
     lease_for: Duration,
     encryption: Encryption,
 }
@@ -135,6 +140,7 @@ impl Store {
             held: leases::held::Held::default(),
             duties: leases::acquisition::Acquisition::allowed(),
             claims: leases::acquisition::Acquisition::allowed(),
+            takers: takers::Takers::default(),
             encryption: Encryption::default(),
             lease_for,
         };
@@ -157,12 +163,29 @@ impl Store {
     /// conflicting transactions, which is then retried. `work` must not wait for anything but its
     /// statements, because on SQLite nothing else can run until it is done. `name` appears in errors
     /// and names two crash points.
+    ///
+    /// The transaction also claims what it makes ready, if this process takes such work.
     pub async fn write<T, F>(&self, name: &'static str, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
-        self.write_with((), name, WriteMode::DURABLE, work).await
+        let claims = self.commit_claims();
+        let is_claiming = claims.is_some();
+        let written = self.write_with(claims.clone(), name, WriteMode::DURABLE, move |tx| {
+            Box::pin(async move {
+                let value = work(tx).await?;
+                if let Some(claims) = claims {
+                    claims.claim(tx).await?;
+                }
+                Ok(value)
+            })
+        });
+        written.await.inspect_err(|problem| {
+            if is_claiming && is_transient(problem) {
+                self.held.missed();
+            }
+        })
     }
 
     /// The same in another mode. Keeps `held` until the transaction has ended, also if the caller
@@ -183,11 +206,13 @@ impl Store {
             return Err(db::unavailable("a test has this transaction refused"));
         }
         let notifier = self.notifier.clone();
-        let after = move |wakeups: &Wakeups| {
+        let after = move |wakeups: Wakeups| {
             drop(held);
             crash::point(name, "after commit");
-            notifier.notify(wakeups);
+            notifier.notify(&wakeups);
             wakeups.counts.iter().for_each(metrics::counter::Count::enter);
+            wakeups.turns_claimed.into_iter().for_each(takers::ClaimedTurn::start);
+            wakeups.sends_claimed.into_iter().for_each(takers::ClaimedSend::start);
         };
         let value = self.db.write(mode, work, after).await.context(name)?;
         if crash::loses_answer(name) {

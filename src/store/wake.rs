@@ -3,14 +3,17 @@
 
 use parking_lot::{Mutex, MutexGuard};
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
 use tokio::{sync::Notify, time::Instant};
 
-use super::metrics::counter::Count;
-use crate::journal::ids::ConversationId;
+use super::{
+    metrics::counter::Count,
+    takers::{ClaimedSend, ClaimedTurn},
+};
+use crate::journal::ids::{ConversationId, OutboxId};
 
 /// How often a task that waits for work polls.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -24,11 +27,16 @@ const POLL_OWN: Duration = Duration::from_secs(15);
 pub const ANY_CHANNEL: &str = "";
 
 /// The work that a transaction has made ready.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Wakeups {
     pub(super) conversations: Vec<ConversationId>,
-    /// The channels whose outbox may have a row that is due.
+    /// The first row that was inserted into the outbox for each conversation.
+    pub(super) sends: BTreeMap<ConversationId, InsertedSend>,
+    /// Other channels whose outbox may have a row that is due.
     pub(super) outbox: BTreeSet<String>,
+    /// What the transaction has claimed for this process.
+    pub(super) turns_claimed: Vec<ClaimedTurn>,
+    pub(super) sends_claimed: Vec<ClaimedSend>,
     /// Whether a row of the outbox has ended.
     pub(super) sent: bool,
     /// How soon a conversation that is being debounced becomes ready.
@@ -37,20 +45,30 @@ pub struct Wakeups {
     pub(super) counts: Vec<Count>,
 }
 
+/// A row of the outbox that a transaction has inserted, and that may be due.
+#[derive(Debug)]
+pub(super) struct InsertedSend {
+    pub id: OutboxId,
+    pub channel: String,
+}
+
 impl Wakeups {
     /// A row of an unknown channel may be due.
     pub(super) fn any_send(&mut self) {
         self.outbox.insert(ANY_CHANNEL.to_owned());
     }
-}
 
-/// Why a task that waits for work looks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// This process has committed work. There is very likely some.
-    Commit,
-    /// Time has passed. There is very likely none.
-    Timer,
+    fn has_unclaimed_turn(&self) -> bool {
+        let claimed = |id: &&ConversationId| self.turns_claimed.iter().any(|turn| turn.is_of(id));
+        !self.conversations.iter().all(|id| claimed(&id))
+    }
+
+    /// The channels whose rows have to be claimed.
+    fn due_channels(&self) -> BTreeSet<String> {
+        let claimed = |id: &ConversationId| self.sends_claimed.iter().any(|send| send.is_of(id));
+        let sends = self.sends.iter().filter(|(id, _)| !claimed(id));
+        sends.map(|(_, send)| &send.channel).chain(&self.outbox).cloned().collect()
+    }
 }
 
 #[derive(Debug)]
@@ -100,11 +118,12 @@ impl Notifier {
         for conversation in &wakeups.conversations {
             self.turns().get(conversation).into_iter().flatten().for_each(|turn| turn.notify_one());
         }
-        if !wakeups.conversations.is_empty() {
+        if wakeups.has_unclaimed_turn() {
             self.ready.notify_one();
         }
-        if !wakeups.outbox.is_empty() {
-            self.due().extend(wakeups.outbox.iter().cloned());
+        let due = wakeups.due_channels();
+        if !due.is_empty() {
+            self.due().extend(due);
             self.outbox.notify_one();
         }
         if wakeups.sent {
@@ -113,14 +132,13 @@ impl Notifier {
     }
 
     /// Waits until a conversation may be ready.
-    pub async fn ready(&self) -> Cause {
+    pub async fn ready(&self) {
         let looks_at = Instant::now() + LOOK_EVERY;
         let debounced = self.debounced().first().copied();
         let until = debounced.map_or(looks_at, |at| at.min(looks_at));
-        let notified = tokio::time::timeout_at(until, self.ready.notified()).await;
+        let _ = tokio::time::timeout_at(until, self.ready.notified()).await;
         let now = Instant::now();
         self.debounced().retain(|at| *at > now);
-        if notified.is_ok() { Cause::Commit } else { Cause::Timer }
     }
 
     /// Waits until the outbox may have rows.

@@ -55,7 +55,10 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use tokio::sync::Semaphore;
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
 use tracing::Instrument as _;
 
 use crate::{
@@ -70,7 +73,7 @@ use crate::{
         conversations::record::{Change, Deferral, Precondition, Recorded},
         leases::Claimed,
         retention::Retention,
-        wake::Cause,
+        takers::{Registration, TurnTaker, reserve},
     },
     tools::{
         builder::records::BuildRecords, contract::toolbox::Toolbox,
@@ -218,46 +221,61 @@ impl Worker {
     }
 }
 
+/// Runs a claimed conversation as a task.
+fn start_turn(worker: &Arc<Worker>, claimed: Claimed, permit: OwnedSemaphorePermit, on: &Handle) {
+    let advanced = worker.clone();
+    let turn = async move {
+        advance_safely(&advanced, claimed).await;
+        drop(permit);
+    };
+    worker.gateway.tasks.spawn_on(turn, on);
+}
+
+/// Has conversations run as soon as a transaction of this process has made them ready.
+fn take_turns(worker: &Arc<Worker>, permits: &Arc<Semaphore>) -> Registration {
+    // The store belongs to the worker.
+    let (weak, on) = (Arc::downgrade(worker), Handle::current());
+    let start = move |claimed, permit| {
+        if let Some(worker) = weak.upgrade() {
+            start_turn(&worker, claimed, permit, &on);
+        }
+    };
+    let clock = worker.gateway.clock.clone();
+    let taker = TurnTaker { permits: permits.clone(), clock, start: Box::new(start) };
+    worker.gateway.store.take_turns(taker)
+}
+
 async fn claim(worker: Arc<Worker>) {
     let permits = Arc::new(Semaphore::new(AT_ONCE));
+    let _taking = take_turns(&worker, &permits);
     let (stop, store) = (&worker.gateway.stop, &worker.gateway.store);
-    let mut cause = Cause::Timer;
     while !stop.is_cancelled() {
-        let free = permits.available_permits().min(CLAIMED_AT_ONCE);
-        if free == 0 {
+        let Some(mut reserved) = reserve(&permits, CLAIMED_AT_ONCE) else {
             tokio::select! {
                 () = stop.cancelled() => {}
                 permit = permits.acquire() => drop(permit),
             }
             continue;
-        }
-        let now = worker.gateway.clock.now();
-        let claimed = match cause {
-            Cause::Commit => store.claim_committed(free, now).await,
-            Cause::Timer => store.claim(free, now).await,
         };
-        let claimed = claimed.unwrap_or_else(|problem| {
+        let free = reserved.num_permits();
+        let now = worker.gateway.clock.now();
+        let claimed = store.claim(free, now).await.unwrap_or_else(|problem| {
             tracing::error!(problem = format!("{problem:#}"), "could not claim conversations");
             Vec::new()
         });
         let may_be_more = claimed.len() == free;
         for claimed in claimed {
-            let permit = permits.clone().acquire_owned().await.expect("never closed");
-            let worker = worker.clone();
-            worker.gateway.tasks.clone().spawn(async move {
-                advance_safely(&worker, claimed).await;
-                drop(permit);
-            });
+            let permit = reserved.split(1).expect("a claim takes at most as many as are reserved");
+            start_turn(&worker, claimed, permit, &Handle::current());
         }
+        drop(reserved);
         // A claim takes everything that is ready. What becomes ready later notifies.
-        cause = if may_be_more {
-            Cause::Timer
-        } else {
+        if !may_be_more {
             tokio::select! {
-                () = stop.cancelled() => Cause::Timer,
-                cause = store.notifier.ready() => cause,
+                () = stop.cancelled() => {}
+                () = store.notifier.ready() => {}
             }
-        };
+        }
     }
 }
 

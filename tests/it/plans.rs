@@ -4,11 +4,12 @@
 use channels::{IncomingContent, Place, SendError};
 use chrono::TimeDelta;
 use countersign::{
+    app::App,
     clock::Clock as _,
     gateway::webhooks::outgoing,
     store::{
         audit::{AuditKind, Fact},
-        outbox::due::Share,
+        takers::{SendTaker, TurnTaker},
         webhooks::subscriptions::Topic,
     },
     testing::scripted::{call, calls, say},
@@ -25,6 +26,7 @@ use std::{
     fmt,
     sync::Arc,
 };
+use tokio::sync::Semaphore;
 use tracing::{
     Event, Subscriber,
     field::{Field, Visit},
@@ -147,13 +149,32 @@ async fn a_day(world: &mut World) {
     let app = world.node().await;
     let store = &app.gateway.store;
     store.heartbeat().await.unwrap();
-    let (now, share) = (world.clock.now(), Share { channel: "room".into(), limit: 9 });
-    store.claim_committed(9, now).await.unwrap();
-    store.claim_committed_sends(vec![share], now).await.unwrap();
+    claim_at_commit(world, &app).await;
     maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
     let fact = Fact::new(AuditKind::Erased, "3");
     erasure::erase(&app.worker, "room", "3", fact).await.unwrap();
     app.stop().await.unwrap();
+}
+
+/// A message and an answer, claimed by the transactions that store them.
+async fn claim_at_commit(world: &mut World, app: &App) {
+    let (store, clock) = (&app.gateway.store, app.gateway.clock.clone());
+    let permits = Arc::new(Semaphore::new(9));
+    let turns = TurnTaker {
+        permits: permits.clone(),
+        clock: clock.clone(),
+        start: Box::new(|claimed, _| drop(claimed)),
+    };
+    let sends = SendTaker {
+        permit: Box::new(move |_| permits.clone().try_acquire_owned().ok()),
+        clock,
+        start: Box::new(|sending, _| drop(sending)),
+    };
+    let _taking = [store.take_turns(turns), store.take_sends(sends)];
+    for text in ["hello", "/status"] {
+        let said = world.said(text);
+        world.takes(app, "1", said).await;
+    }
 }
 
 async fn talk(world: &mut World) {

@@ -148,7 +148,7 @@ impl Db {
         &self,
         mode: WriteMode,
         work: F,
-        after: impl FnOnce(&Wakeups) + Send + 'static,
+        after: impl FnOnce(Wakeups) + Send + 'static,
     ) -> Result<T>
     where
         T: Send + 'static,

@@ -104,7 +104,7 @@ impl Postgres {
         &self,
         extent: Extent,
         work: F,
-        after: impl FnOnce(&Wakeups) + Send + 'static,
+        after: impl FnOnce(Wakeups) + Send + 'static,
     ) -> Result<T>
     where
         T: Send + 'static,
@@ -114,7 +114,7 @@ impl Postgres {
         let written = spawn(async move {
             match server.write_or_retry(extent, work).await {
                 Ok((value, wakeups)) => {
-                    after(&wakeups);
+                    after(wakeups);
                     Ok(value)
                 }
                 Err(problem) => {

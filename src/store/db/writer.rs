@@ -70,7 +70,7 @@ impl Writer {
         &self,
         survives: Durability,
         work: F,
-        after: impl FnOnce(&Wakeups) + Send + 'static,
+        after: impl FnOnce(Wakeups) + Send + 'static,
     ) -> Result<T>
     where
         T: Send + 'static,
@@ -87,7 +87,7 @@ impl Writer {
                 };
                 if result.is_ok() {
                     // A panic must not end this thread, or hide that the transaction is committed.
-                    let _ = catch_unwind(AssertUnwindSafe(|| after(&wakeups)));
+                    let _ = catch_unwind(AssertUnwindSafe(|| after(wakeups)));
                 } else {
                     drop(after);
                 }

@@ -29,6 +29,12 @@ impl Acquisition {
         guard.then_some(()).map(|()| LeasePermit { _guard: guard })
     }
 
+    /// Like [`Self::permit`], but `None` also while [`Self::end`] waits.
+    pub(in crate::store) fn try_permit(&self) -> Option<LeasePermit> {
+        let guard = self.is_allowed.clone().try_read_owned().ok()?;
+        guard.then_some(()).map(|()| LeasePermit { _guard: guard })
+    }
+
     /// Waits until all permits are dropped, and gives no more.
     pub(in crate::store) async fn end(&self) {
         *self.is_allowed.write().await = false;

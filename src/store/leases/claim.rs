@@ -80,9 +80,6 @@ macro_rules! claim {
                 LIMIT $4 ",
             $skip,
             ")
-            AND ",
-            $now,
-            " BETWEEN $8 AND $9
             RETURNING id, channel, place, language, fence, agent, root, depth, failures,
                 (SELECT v.version FROM tool_version v) AS tools_version"
         )
@@ -93,6 +90,34 @@ const CLAIM: [&str; 2] = [
     claim!(database_now!(sqlite, "$3"), ""),
     claim!(database_now!(postgres, "$3"), "FOR NO KEY UPDATE SKIP LOCKED"),
 ];
+
+/// Claims one conversation that the same transaction has made ready.
+macro_rules! claim_one {
+    ($now:expr) => {
+        concat!(
+            "
+            -- claim a conversation
+            UPDATE conversations
+            SET lease_node = $1, lease_until = $2 + ",
+            $now,
+            ", fence = fence + 1
+            WHERE id = $4 AND ready_at <= ",
+            $now,
+            " AND lease_until <= ",
+            $now,
+            " AND not_before <= $5
+            AND $6 NOT LIKE '%' || id || '%'
+            AND ",
+            $now,
+            " BETWEEN $7 AND $8
+            RETURNING id, channel, place, language, fence, agent, root, depth, failures,
+                (SELECT v.version FROM tool_version v) AS tools_version"
+        )
+    };
+}
+
+const CLAIM_ONE: [&str; 2] =
+    [claim_one!(database_now!(sqlite, "$3")), claim_one!(database_now!(postgres, "$3"))];
 
 impl Store {
     /// Claims up to `limit` conversations that have something to do and no holder. `now` is the
@@ -109,29 +134,7 @@ impl Store {
         claimed.await.inspect_err(|_| self.held.missed())
     }
 
-    /// Like [`Self::claim`], when this process has just committed something to do: claims it
-    /// without looking for it first.
-    pub async fn claim_committed(&self, limit: usize, now: DateTime<Utc>) -> Result<Vec<Claimed>> {
-        let Some(between) = self.held.claims_between(self.term_ms()).filter(|_| limit > 0) else {
-            return self.claim(limit, now).await;
-        };
-        let claimant = self.claimant();
-        let Some(permit) = self.claims.permit().await else { return Ok(Vec::new()) };
-        let mode = WriteMode::VOLATILE.of_one_statement();
-        let claimed = self.write_with(permit, "claim", mode, move |tx| {
-            Box::pin(async move {
-                let when = ClaimWindow { between, claimable: Claimable::ReleasedOrExpired };
-                claim_when(tx, claimant, when, limit, now).await
-            })
-        });
-        let claimed = claimed.await.inspect_err(|_| self.held.missed())?;
-        if claimed.is_empty() {
-            return self.claim(limit, now).await;
-        }
-        Ok(claimed)
-    }
-
-    fn claimant(&self) -> Claimant {
+    pub(in crate::store) fn claimant(&self) -> Claimant {
         Claimant { node: self.node.clone(), term: self.term_ms(), held: self.held.clone() }
     }
 }
@@ -156,10 +159,36 @@ async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
 
 /// The node that claims, for how many milliseconds, and what it holds already.
 #[derive(Clone)]
-struct Claimant {
-    node: NodeId,
-    term: i64,
-    held: Held,
+pub(in crate::store) struct Claimant {
+    pub node: NodeId,
+    pub term: i64,
+    pub held: Held,
+}
+
+/// Claims the conversation, if it has something to do now and no holder.
+pub(in crate::store) async fn claim_one(
+    tx: &mut Tx<'_>,
+    Claimant { node, term, held }: &Claimant,
+    between: &RangeInclusive<i64>,
+    conversation: &ConversationId,
+    settled_at: DateTime<Utc>,
+) -> Result<Option<Claimed>> {
+    let statement = tx.either(CLAIM_ONE[0], CLAIM_ONE[1]);
+    let now_base = tx.now_base();
+    let row: Option<ClaimedRow> = sql!(
+        tx,
+        fetch_optional,
+        statement,
+        node.as_str(),
+        *term,
+        now_base,
+        conversation.as_str(),
+        settled_at.timestamp_millis(),
+        unreadable::waiting(JsonTable::Conversations),
+        between.start(),
+        between.end()
+    );
+    Ok(row.and_then(|row| claimed(node, held, row)))
 }
 
 async fn claim(
@@ -171,23 +200,6 @@ async fn claim(
     let now = tx.now_ms().await?;
     let Claimant { node, term, held } = &claimant;
     let claimable = held::before_claim(tx, held, node, *term, now).await?;
-    let when = ClaimWindow { between: i64::MIN..=i64::MAX, claimable };
-    claim_when(tx, claimant, when, limit, settled_at).await
-}
-
-/// When a claim takes conversations, by the database's clock.
-struct ClaimWindow {
-    between: RangeInclusive<i64>,
-    claimable: Claimable,
-}
-
-async fn claim_when(
-    tx: &mut Tx<'_>,
-    Claimant { node, term, held }: Claimant,
-    when: ClaimWindow,
-    limit: usize,
-    settled_at: DateTime<Utc>,
-) -> Result<Vec<Claimed>> {
     let statement = tx.either(CLAIM[0], CLAIM[1]);
     let now_base = tx.now_base();
     let rows: Vec<ClaimedRow> = sql!(
@@ -195,36 +207,36 @@ async fn claim_when(
         fetch_all,
         statement,
         node.as_str(),
-        term,
+        *term,
         now_base,
         limit as i64,
         settled_at.timestamp_millis(),
-        i64::from(when.claimable == Claimable::ReleasedOrExpired),
-        unreadable::waiting(JsonTable::Conversations),
-        when.between.start(),
-        when.between.end()
+        i64::from(claimable == Claimable::ReleasedOrExpired),
+        unreadable::waiting(JsonTable::Conversations)
     );
-    let claimed = rows.into_iter().filter_map(|row| {
-        let place = readable(JsonTable::Conversations, &row.id, &row.place)?;
-        let hold = held.hold(&row.id, row.fence);
-        let (conversation, root) = (ConversationId(row.id), row.root.map(ConversationId));
-        let lease = Lease { conversation, root, node: node.clone(), fence: row.fence };
-        let sub_agent = row.agent.map(|agent| SubAgent { agent, depth: row.depth as u32 });
-        let (channel, language, failures) = (row.channel, row.language, row.failures as u32);
-        let tools_version = row.tools_version;
-        Some(Claimed {
-            lease,
-            channel,
-            place,
-            language,
-            sub_agent,
-            failures,
-            tools_version,
-            claimed_at: Instant::now(),
-            _hold: hold,
-        })
-    });
-    Ok(claimed.collect())
+    Ok(rows.into_iter().filter_map(|row| claimed(node, held, row)).collect())
+}
+
+/// `None` if this release cannot read the row.
+fn claimed(node: &NodeId, held: &Held, row: ClaimedRow) -> Option<Claimed> {
+    let place = readable(JsonTable::Conversations, &row.id, &row.place)?;
+    let hold = held.hold(&row.id, row.fence);
+    let (conversation, root) = (ConversationId(row.id), row.root.map(ConversationId));
+    let lease = Lease { conversation, root, node: node.clone(), fence: row.fence };
+    let sub_agent = row.agent.map(|agent| SubAgent { agent, depth: row.depth as u32 });
+    let (channel, language, failures) = (row.channel, row.language, row.failures as u32);
+    let tools_version = row.tools_version;
+    Some(Claimed {
+        lease,
+        channel,
+        place,
+        language,
+        sub_agent,
+        failures,
+        tools_version,
+        claimed_at: Instant::now(),
+        _hold: hold,
+    })
 }
 
 row! {

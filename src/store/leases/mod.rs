@@ -9,7 +9,7 @@
 //! - [`held`]: the leases that this node holds, and the heartbeat
 
 pub(super) mod acquisition;
-mod claim;
+pub(super) mod claim;
 pub(super) mod held;
 
 use anyhow::Result;

@@ -59,7 +59,7 @@ impl Store {
         claimed.await.inspect_err(|_| self.held.missed())
     }
 
-    pub(super) fn send_claim(&self, now: DateTime<Utc>) -> SendClaim {
+    pub(in crate::store) fn send_claim(&self, now: DateTime<Utc>) -> SendClaim {
         let (node, term_ms, held) = (self.node.clone(), self.term_ms(), self.held.clone());
         SendClaim { node, term_ms, held, now }
     }
@@ -126,7 +126,7 @@ async fn with_sends_due(
 
 /// The claiming node, its lease term and its clock.
 #[derive(Clone)]
-pub(super) struct SendClaim {
+pub(in crate::store) struct SendClaim {
     pub node: NodeId,
     pub term_ms: i64,
     pub held: Held,
@@ -332,7 +332,10 @@ mod tests {
     use super::*;
     use crate::{
         crash,
-        store::{StoreOptions, db::sqlite::FromSqliteRow},
+        store::{
+            db::sqlite::FromSqliteRow,
+            scratch::{Scratch, on_postgres, on_sqlite},
+        },
     };
     use futures::FutureExt as _;
 
@@ -349,58 +352,10 @@ mod tests {
         scratch.end().await;
     }
 
-    /// A store on an empty database of each kind, with its cleanup.
-    struct Scratch {
-        store: Store,
-        _folder: tempfile::TempDir,
-        on_server: Option<(String, String)>,
-    }
-
-    async fn on_sqlite() -> Scratch {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}/due.db", folder.path().display());
-        let store = Store::open(&url, StoreOptions::default()).await.unwrap();
-        Scratch { store, _folder: folder, on_server: None }
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "tests/run says where its PostgreSQL is")]
-    async fn on_postgres() -> Scratch {
-        let server = std::env::var("COUNTERSIGN_TEST_PG").expect("tests/run starts a PostgreSQL");
-        let name = format!("cs_{}", uuid::Uuid::new_v4().simple());
-        administer(&server, format!("CREATE DATABASE {name}")).await;
-        let url = format!("{server}/{name}");
-        let store = Store::open(&url, StoreOptions::default()).await.unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        Scratch { store, _folder: folder, on_server: Some((server, name)) }
-    }
-
-    async fn administer(server: &str, sql: String) {
-        use sqlx::Connection as _;
-        let mut conn = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
-        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
-    }
-
     impl Scratch {
-        async fn run(&self, sql: String) {
-            let done = self.store.write("test", move |tx| {
-                Box::pin(async move {
-                    let sql = sqlx::AssertSqlSafe(sql);
-                    Ok(sql!(tx, execute, sql))
-                })
-            });
-            done.await.unwrap();
-        }
-
         async fn claim(&self, channel: &str, limit: usize) -> Vec<Sending> {
             let share = vec![Share { channel: channel.into(), limit }];
             self.store.claim_sends(share, now()).await.unwrap()
-        }
-
-        async fn end(self) {
-            drop(self.store);
-            if let Some((server, name)) = self.on_server {
-                administer(&server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
-            }
         }
 
         /// Inserts conversations with rows each, of which the first is due.
@@ -473,7 +428,7 @@ mod tests {
         scratch.fill("down", 1_000, 100).await;
         scratch.fill("up", 1, 2).await;
         scratch.run("ANALYZE".into()).await;
-        let due = if scratch.on_server.is_some() { DUE[1] } else { DUE[0] };
+        let due = if scratch.is_on_postgres() { DUE[1] } else { DUE[0] };
         for statement in [due, ANY_DUE] {
             let plan = scratch.plan(statement).await;
             assert!(plan.contains("outbox_due"), "{plan}");
@@ -503,50 +458,6 @@ mod tests {
     #[tokio::test]
     async fn a_backlog_on_one_channel_does_not_slow_down_others_on_postgres() {
         a_backlog_on_one_channel_does_not_slow_down_others(on_postgres().await).await;
-    }
-
-    /// Rows that this process has committed are claimed without looking for them first: only those
-    /// that can be sent.
-    async fn committed_rows_are_claimed_at_once(scratch: Scratch) {
-        scratch.fill("tg", 3, 2).await;
-        scratch.run("UPDATE outbox SET not_before = 9000 WHERE id = 'tg2-1'".into()).await;
-        let park = |chat: &'static str, until: i64| {
-            scratch.run(format!(
-                "INSERT INTO parked (channel, chat, until) VALUES ('tg', '{chat}', {until})"
-            ))
-        };
-        park("c3", 9_000).await;
-        let claim = || async {
-            let share = vec![Share { channel: "tg".into(), limit: 9 }];
-            let claimed = scratch.store.claim_committed_sends(share, now()).await.unwrap();
-            claimed
-                .into_iter()
-                .map(|sending| (sending.id.to_string(), sending.attempts))
-                .collect::<Vec<_>>()
-        };
-        scratch.store.heartbeat().await.unwrap();
-        let one = |id: &str| vec![(id.to_owned(), 1)];
-        let claimed = claim().await;
-        assert_eq!(claimed, one("tg1-1"), "the others wait, or are behind");
-        scratch.run("UPDATE outbox SET status = 'sent' WHERE id = 'tg1-1'".into()).await;
-        park("", 9_000).await;
-        assert!(claim().await.is_empty(), "the bot is paused");
-        scratch.run("DELETE FROM parked".into()).await;
-        let mut claimed = claim().await;
-        claimed.sort();
-        assert_eq!(claimed, [one("tg1-2"), one("tg3-1")].concat());
-        assert!(claim().await.is_empty(), "they are leased");
-        scratch.end().await;
-    }
-
-    #[tokio::test]
-    async fn committed_rows_are_claimed_at_once_on_sqlite() {
-        committed_rows_are_claimed_at_once(on_sqlite().await).await;
-    }
-
-    #[tokio::test]
-    async fn committed_rows_are_claimed_at_once_on_postgres() {
-        committed_rows_are_claimed_at_once(on_postgres().await).await;
     }
 
     /// After a failed claim, leases may have expired: nothing is claimed without renewing them first.

@@ -10,9 +10,9 @@
 //! trigger also covers rows that a node of the previous release inserts.
 
 pub(super) mod album;
-mod committed;
 pub mod drafts;
 pub mod due;
+pub(super) mod inserted;
 pub mod sending;
 
 use anyhow::Result;
@@ -23,6 +23,7 @@ use super::{
     Tx,
     conversations::{journal, mentions},
     db::{row::row, sql},
+    wake::InsertedSend,
 };
 use crate::journal::{
     event::Seq,
@@ -255,6 +256,7 @@ pub(super) async fn insert(
         (row.due == Due::Now).then(|| now.timestamp_millis()),
         row.turn
     );
-    tx.wakeups.outbox.insert(channel);
+    let inserted = InsertedSend { id: row.id, channel };
+    tx.wakeups.sends.entry(conversation.clone()).or_insert(inserted);
     Ok(())
 }
