@@ -52,7 +52,10 @@ use axum::{
     routing::get,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 use utoipa_axum::router::OpenApiRouter;
 
 use super::Admin;
@@ -64,7 +67,6 @@ const ROOT: &str = "/api/v1";
 /// The API as served.
 pub struct Api {
     pub admin: Arc<Admin>,
-    pub document: Value,
     /// The required role by path and method, as in the document.
     locks: BTreeMap<String, BTreeMap<String, Role>>,
 }
@@ -115,19 +117,19 @@ pub fn openapi() -> Value {
     document::complete(declared().get_openapi())
 }
 
+/// Made when it is first requested, because it is one of the largest objects of an idle gateway.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(openapi);
+
 fn declared() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::with_openapi(document::begun()).nest(ROOT, resources())
 }
 
 pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
     let (routes, declared) = declared().split_for_parts();
-    let document = document::complete(&declared);
-    let locks = document::locks(&document);
-    let api = Arc::new(Api { admin, document, locks });
-    let page = document::page(&api.document);
-    let shown = api.clone();
+    let locks = document::locks(&document::complete(&declared));
+    let api = Arc::new(Api { admin, locks });
     routes
         .route_layer(from_fn_with_state(api, caller::admit))
-        .route("/openapi.json", get(move || async move { Json(shown.document.clone()) }))
-        .route("/api", get(move || async move { Html(page) }))
+        .route("/openapi.json", get(|| async { Json(&*DOCUMENT) }))
+        .route("/api", get(|| async { Html(document::page(&DOCUMENT)) }))
 }
