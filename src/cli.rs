@@ -254,8 +254,18 @@ impl Cli {
     }
 }
 
-/// Runs the command.
-pub async fn run(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()> {
+/// Runs the command. Not `async`: a future is compiled where it is polled, and all that follows from
+/// here would be compiled for the binary once more.
+pub fn run(cli: Cli, variables: BTreeMap<String, String>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ran = runtime.block_on(run_command(cli, variables));
+    // Does not wait for files that are being read or written: the call is recorded as started, and
+    // is repeated.
+    runtime.shutdown_background();
+    ran
+}
+
+async fn run_command(cli: Cli, mut variables: BTreeMap<String, String>) -> Result<()> {
     telemetry::log_panics();
     if let Some(Command::Serve(args)) = &cli.command {
         // Also applies when the configuration is reloaded.

@@ -31,11 +31,5 @@ fn run() -> anyhow::Result<()> {
     }
     // Two cryptography providers are compiled in through dependencies, so one has to be selected.
     rustls::crypto::ring::default_provider().install_default().ok();
-    let variables = std::env::vars().collect();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ran = runtime.block_on(cli::run(cli, variables));
-    // Does not wait for files that are being read or written: the call is recorded as started, and
-    // is repeated.
-    runtime.shutdown_background();
-    ran
+    cli::run(cli, std::env::vars().collect())
 }
