@@ -1,11 +1,26 @@
-//! Ports that must be known before anybody listens on them.
+//! Listening, and ports that must be known before anybody listens on them.
 
 use std::{
     fs::{self, File, TryLockError},
-    net::TcpListener,
+    io,
+    net::{Ipv4Addr, TcpListener},
     ops::Range,
     sync::atomic::{AtomicU16, Ordering},
 };
+
+/// Connections that may wait to be accepted, if the system allows that many. A client beyond them
+/// waits for a second before it tries again.
+const BACKLOG: u32 = 16_384;
+
+/// Listens on a port of the loopback (0 for a free one), for thousands of clients that connect at
+/// once.
+#[expect(clippy::unused_async, reason = "its callers are asynchronous, as in the other fakes")]
+pub(crate) async fn listen(port: u16) -> io::Result<tokio::net::TcpListener> {
+    let socket = tokio::net::TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
+    socket.listen(BACKLOG)
+}
 
 /// Below Linux's range for outgoing connections (32768 and up), whose ports can be taken at any
 /// time by any client.

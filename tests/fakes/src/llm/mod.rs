@@ -18,7 +18,9 @@ use futures::{StreamExt, stream};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use std::{collections::VecDeque, convert::Infallible, io, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, task::AbortHandle};
+use tokio::task::AbortHandle;
+
+use crate::ports;
 
 /// What the server does with one request.
 #[derive(Debug, Clone)]
@@ -164,7 +166,7 @@ pub struct FakeLlm {
 
 impl FakeLlm {
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let listener = ports::listen(0).await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let script = Shared::default();
         let app = Router::new().fallback(serve).with_state(script.clone());

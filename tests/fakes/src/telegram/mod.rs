@@ -20,8 +20,9 @@ use parking_lot::{Mutex, MutexGuard};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use serde_json::Value;
-use tokio::{net::TcpListener, sync::watch, task::AbortHandle};
+use tokio::{sync::watch, task::AbortHandle};
 
+use crate::ports;
 pub use faults::{Fault, Held, Trouble};
 use state::State;
 pub use state::{Call, Draft, File, Shown, Toast};
@@ -76,7 +77,7 @@ impl FakeTelegram {
     pub async fn start_on(port: u16) -> Self {
         // Others may have installed one already; which one does not matter on the loopback.
         rustls::crypto::ring::default_provider().install_default().ok();
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
+        let listener = ports::listen(port).await.expect("the port is free");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared {
             state: Mutex::new(State::default()),
