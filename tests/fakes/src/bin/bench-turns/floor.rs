@@ -55,7 +55,7 @@ pub async fn run(bot: String, model: String, database: &str) -> Result<()> {
 impl Floor {
     async fn turn(&self, chat: Value, text: String) -> Result<()> {
         let mut messages = vec![json!({ "role": "user", "content": text })];
-        if text.starts_with(crate::table::TOOL) {
+        if text.starts_with(crate::load::TOOL) {
             // A turn with a tool asks the model twice.
             self.ask(&messages).await?;
             let call = json!({ "name": "get_current_datetime", "arguments": "{}" });

@@ -1,75 +1,86 @@
 //! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`; and
 //! with `flood` behind that, how long it takes while somebody else writes 10,000 messages.
 //! `bench-turns BINARY MINUTES soak` keeps up 20 turns a second and prints how memory and files grow.
-//! `bench-turns BINARY table` prints a table of the gateway next to [`floor`], and
-//! `bench-turns BINARY SERVER nodes` one of several nodes on a PostgreSQL server.
+//! `bench-turns BINARY table` prints a table of the gateway next to [`floor`].
+//! `bench-turns BINARY SERVER nodes` prints a table of several nodes on a PostgreSQL server.
 //!
 //! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
 //! says one thing after another and waits for each answer. Prints the median, what two fsyncs take
 //! on the same disk in the same run (the physical floor of a durable turn), CPU and memory.
 
 mod floor;
+mod load;
 mod nodes;
+mod process;
 mod table;
 
-use fakes::{llm, telegram};
+use fakes::{llm::FakeLlm, telegram, telegram::FakeTelegram};
+use process::{Running, cpu_seconds, memory_kib};
 use std::{
     fs,
     io::Write as _,
-    path::Path,
-    process::{Child, Command, Stdio},
+    path::{Path, PathBuf},
+    process::Command,
     time::{Duration, Instant},
 };
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+const USAGE: &str = "usage: bench-turns BINARY \
+    [TURNS [flood] | MINUTES soak | table | SERVER nodes]";
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let all: Vec<_> = std::env::args().skip(1).collect();
     match &all.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["floor", bot, model, database] => {
-            return floor::run((*bot).to_owned(), (*model).to_owned(), database).await;
+            floor::run((*bot).to_owned(), (*model).to_owned(), database).await
         }
-        [binary, "table"] => return table::print(binary).await,
-        [binary, server, "nodes"] => return nodes::print(binary, server).await,
-        _ => {}
+        [binary, "table"] => table::print(binary).await,
+        [binary, server, "nodes"] => nodes::print(binary, server).await,
+        [binary] => plain(binary, 200).await,
+        [binary, turns] => plain(binary, turns.parse()?).await,
+        [binary, people, "flood"] => flood(binary, people.parse()?).await,
+        [binary, minutes, "soak"] => soak(binary, minutes.parse()?).await,
+        _ => Err(USAGE.into()),
     }
-    let mut arguments = all.into_iter();
-    let usage = "usage: bench-turns BINARY [TURNS [flood] | MINUTES soak | table | SERVER nodes]";
-    let binary = arguments.next().ok_or(usage)?;
-    let turns: usize = arguments.next().map_or(Ok(200), |n| n.parse())?;
-    let telegram = telegram::FakeTelegram::start().await;
-    let mode = arguments.next();
-    let model = llm::FakeLlm::start().await;
-    model.always(llm::text("Noted."));
-    let folder = std::env::temp_dir().join(format!("bench-turns-{}", std::process::id()));
-    fs::create_dir_all(&folder)?;
+}
 
-    let started = Instant::now();
-    let pace = if mode.as_deref() == Some("flood") { 30 } else { 0 };
-    let mut gateway = start(&binary, (&folder, pace), &telegram, &model)?;
-    let cold = first_answer(&telegram, started).await?;
-    if let Some(mode) = mode {
-        match mode.as_str() {
-            "flood" => flood(&telegram, turns).await?,
-            "soak" => soak(&telegram, &gateway, &folder, turns).await?,
-            other => return Err(format!("there is no mode {other:?}").into()),
-        }
-        gateway.kill()?;
-        gateway.wait()?;
-        return Ok(fs::remove_dir_all(&folder)?);
+/// What the measured program talks to.
+struct Fakes {
+    telegram: FakeTelegram,
+    model: FakeLlm,
+}
+
+impl Fakes {
+    /// The model answers at once.
+    async fn start() -> Self {
+        let fakes = Self { telegram: FakeTelegram::start().await, model: FakeLlm::start().await };
+        fakes.model.answers(load::author).forgets_requests();
+        fakes
     }
-    let idle_kib = memory_kib(&gateway)?;
-    let cpu_before = cpu_seconds(&gateway)?;
+}
+
+/// Prints how long turns take, one after another.
+async fn plain(binary: &str, turns: usize) -> Result<()> {
+    let fakes = Fakes::start().await;
+    let folder = scratch("turns")?;
+    let started = Instant::now();
+    let gateway = start(binary, &folder, 0, &fakes)?;
+    one_turn(&fakes.telegram, "Ann", 0).await;
+    let cold = started.elapsed();
+    let idle_kib = memory_kib(&gateway.child)?;
+    let cpu_before = cpu_seconds(&gateway.child)?;
     let mut took = Vec::new();
     // Of several people: the gateway keeps to the platform's pace in each chat.
     let people = named(turns.div_ceil(PER_CHAT));
     for turn in 0..turns {
-        took.push(one_turn(&telegram, &people[turn % people.len()], turn).await);
+        took.push(one_turn(&fakes.telegram, &people[turn % people.len()], turn).await);
     }
-    let cpu = (cpu_seconds(&gateway)? - cpu_before) / turns as f64;
+    let cpu = (cpu_seconds(&gateway.child)? - cpu_before) / turns as f64;
     let floor = median(fsyncs(&folder, turns)?);
     let plain = median(took);
+    let after_kib = memory_kib(&gateway.child)?;
     let mut out = std::io::stdout();
     writeln!(out, "start to first answer   {:>8.1} ms", ms(cold))?;
     writeln!(out, "idle memory             {:>8.1} MiB", idle_kib as f64 / 1024.0)?;
@@ -81,46 +92,43 @@ async fn main() -> Result<()> {
     writeln!(out, "two fsyncs, median      {:>8.2} ms  (same disk, same run)", ms(floor))?;
     writeln!(out, "turn / two fsyncs       {:>8.2}", plain.as_secs_f64() / floor.as_secs_f64())?;
     writeln!(out, "CPU per turn            {:>8.2} ms  (of the gateway)", cpu * 1000.0)?;
-    writeln!(out, "memory after            {:>8.1} MiB", memory_kib(&gateway)? as f64 / 1024.0)?;
-    gateway.kill()?;
-    gateway.wait()?;
-    Ok(fs::remove_dir_all(&folder)?)
+    writeln!(out, "memory after            {:>8.1} MiB", after_kib as f64 / 1024.0)?;
+    Ok(())
 }
 
-fn start(
-    binary: &str,
-    (folder, pace): (&Path, u32),
-    telegram: &telegram::FakeTelegram,
-    model: &llm::FakeLlm,
-) -> Result<Child> {
+/// A new folder for what one measured program writes.
+fn scratch(name: &str) -> Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("bench-{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Starts the gateway with `pace` messages a minute for each person.
+fn start(binary: &str, folder: &Path, pace: u32, fakes: &Fakes) -> Result<Running> {
+    serve(binary, folder, &configuration(folder, pace, fakes))
+}
+
+/// Starts the gateway in the folder.
+fn serve(binary: &str, folder: &Path, configuration: &str) -> Result<Running> {
     let config = folder.join("countersign.toml");
-    fs::write(&config, configuration(folder, pace, (telegram, model)))?;
-    let log = fs::File::create(folder.join("log"))?;
-    let child = Command::new(binary)
-        .args(["serve", "--log", "warn", "--config"])
-        .arg(&config)
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()?;
-    Ok(child)
+    fs::write(&config, configuration)?;
+    let mut command = Command::new(binary);
+    command.args(["serve", "--log", "warn", "--config"]).arg(&config);
+    Running::start(command, folder)
 }
 
 /// The configuration of the gateway, with `pace` messages a minute for each person and no limit
 /// for sending.
-fn configuration(
-    folder: &Path,
-    pace: u32,
-    (telegram, model): (&telegram::FakeTelegram, &llm::FakeLlm),
-) -> String {
+fn configuration(folder: &Path, pace: u32, fakes: &Fakes) -> String {
     format!(
         "data_dir = \"{data}\"\n[admin]\nlisten = \"127.0.0.1:0\"\n\
          [limits]\nmessages_per_minute = {pace}\n\
          [[models]]\nid = \"main\"\nprovider = \"openai\"\nbase_url = \"{model}\"\napi_key = \"k\"\nmodel = \"m\"\n\
          [[channels]]\nid = \"telegram\"\nkind = \"telegram\"\ntoken = \"{token}\"\napi_url = \"{api}\"\nallow = [\"*\"]\npace = \"off\"\n",
         data = folder.join("data").display(),
-        model = model.base_url(),
+        model = fakes.model.base_url(),
         token = telegram::TOKEN,
-        api = telegram.url(),
+        api = fakes.telegram.url(),
     )
 }
 
@@ -133,7 +141,11 @@ const AT_ONCE: usize = 10;
 const EVERY: Duration = Duration::from_millis(20);
 
 /// S13: what everybody else notices: a message each, one after the other, before and meanwhile.
-async fn flood(telegram: &telegram::FakeTelegram, people: usize) -> Result<()> {
+async fn flood(binary: &str, people: usize) -> Result<()> {
+    let fakes = Fakes::start().await;
+    let _gateway = start(binary, &scratch("flood")?, 30, &fakes)?;
+    let telegram = &fakes.telegram;
+    one_turn(telegram, "Ann", 0).await;
     let names = named(people);
     let quiet = p95(everybody(telegram, &names).await);
     let eve = telegram.private("Eve");
@@ -168,12 +180,12 @@ const SOAKERS: usize = 2_000;
 const ROWS: usize = 10;
 
 /// A steady load. Nothing may grow but the history of the conversations.
-async fn soak(
-    telegram: &telegram::FakeTelegram,
-    gateway: &Child,
-    folder: &Path,
-    minutes: usize,
-) -> Result<()> {
+async fn soak(binary: &str, minutes: usize) -> Result<()> {
+    let fakes = Fakes::start().await;
+    let folder = scratch("soak")?;
+    let gateway = start(binary, &folder, 0, &fakes)?;
+    let telegram = &fakes.telegram;
+    one_turn(telegram, "Ann", 0).await;
     let people = named(SOAKERS);
     let chats: Vec<_> = people.iter().map(|name| telegram.private(name)).collect();
     let answered = || chats.iter().map(|chat| answers(telegram, *chat)).sum::<usize>();
@@ -189,7 +201,7 @@ async fn soak(
         telegram.user_says(chats[person], &people[person], &format!("message {turn}"));
         if turn % (turns / ROWS).max(1) == 0 {
             let minute = started.elapsed().as_secs_f64() / 60.0;
-            let memory = memory_kib(gateway)? as f64 / 1024.0;
+            let memory = memory_kib(&gateway.child)? as f64 / 1024.0;
             let files = size_bytes(&folder.join("data"))? as f64 / f64::from(1 << 20);
             let open = turn - answered();
             writeln!(out, "| {minute:.1} | {turn} | {open} | {memory:.1} | {files:.1} |")?;
@@ -219,7 +231,7 @@ fn named(people: usize) -> Vec<String> {
     (0..people).map(|n| format!("Ann {n}")).collect()
 }
 
-async fn everybody(telegram: &telegram::FakeTelegram, names: &[String]) -> Vec<Duration> {
+async fn everybody(telegram: &FakeTelegram, names: &[String]) -> Vec<Duration> {
     let mut took = Vec::new();
     for name in names {
         took.push(one_turn(telegram, name, 0).await);
@@ -232,13 +244,8 @@ fn p95(mut times: Vec<Duration>) -> Duration {
     times[times.len() * 95 / 100]
 }
 
-async fn first_answer(telegram: &telegram::FakeTelegram, started: Instant) -> Result<Duration> {
-    one_turn(telegram, "Ann", 0).await;
-    Ok(started.elapsed())
-}
-
 /// From the moment the person has sent the message until the answer is shown.
-async fn one_turn(telegram: &telegram::FakeTelegram, person: &str, turn: usize) -> Duration {
+async fn one_turn(telegram: &FakeTelegram, person: &str, turn: usize) -> Duration {
     let chat = telegram.private(person);
     let before = answers(telegram, chat);
     let started = Instant::now();
@@ -247,7 +254,7 @@ async fn one_turn(telegram: &telegram::FakeTelegram, person: &str, turn: usize) 
     started.elapsed()
 }
 
-fn answers(telegram: &telegram::FakeTelegram, chat: i64) -> usize {
+fn answers(telegram: &FakeTelegram, chat: i64) -> usize {
     telegram.messages(chat).iter().filter(|message| message.text == "Noted.").count()
 }
 
@@ -273,18 +280,4 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
-}
-
-/// User and system time of the process, by `/proc` (100 ticks a second on Linux).
-fn cpu_seconds(child: &Child) -> Result<f64> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
-    let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
-    Ok(ticks / 100.0)
-}
-
-fn memory_kib(child: &Child) -> Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id()))?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).ok_or("no VmRSS")?;
-    Ok(line.split_whitespace().nth(1).ok_or("no VmRSS")?.parse()?)
 }

@@ -1,6 +1,5 @@
 //! Turns per second of one, two and three nodes that share a PostgreSQL server.
 
-use fakes::{llm::FakeLlm, telegram::FakeTelegram};
 use std::{
     fs,
     io::Write as _,
@@ -10,8 +9,9 @@ use std::{
 };
 
 use crate::{
-    Result, one_turn,
-    table::{TOOL, author, under_load},
+    Fakes, Result,
+    load::{TOOL, under_load},
+    one_turn, scratch,
 };
 
 const NODES: usize = 3;
@@ -22,18 +22,18 @@ pub async fn print(binary: &str, server: &str) -> Result<()> {
     writeln!(out, "| nodes | plain turns/s | one-tool turns/s |")?;
     writeln!(out, "| ---: | ---: | ---: |")?;
     for count in 1..=NODES {
-        let (telegram, model) = (FakeTelegram::start().await, FakeLlm::start().await);
-        model.answers(author).forgets_requests();
+        let fakes = Fakes::start().await;
+        let telegram = &fakes.telegram;
         let database = format!("bench_{}_{count}", std::process::id());
         run_sql(server, &format!("CREATE DATABASE {database}"))?;
-        let nodes = Nodes::start(binary, count, (&telegram, &model), |configuration| {
-            configuration + &format!("[store]\nurl = \"{server}/{database}\"\n")
-        })?;
-        one_turn(&telegram, "First", 0).await;
+        let store = format!("[store]\nurl = \"{server}/{database}\"\n");
+        let nodes = Nodes::start(binary, count, &fakes, &store)?;
+        one_turn(telegram, "First", 0).await;
         // The other nodes start meanwhile.
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let (plain, _) = under_load(&telegram, &nodes.children[0], "plain").await?;
-        let (with_tool, _) = under_load(&telegram, &nodes.children[0], TOOL).await?;
+        let plain = under_load(telegram, &nodes.children[0], "plain").await?;
+        let with_tool = under_load(telegram, &nodes.children[0], TOOL).await?;
+        let (plain, with_tool) = (plain.turns_per_second, with_tool.turns_per_second);
         writeln!(out, "| {count} | {plain:.0} | {with_tool:.0} |")?;
         drop(nodes);
         run_sql(server, &format!("DROP DATABASE {database} WITH (FORCE)"))?;
@@ -54,16 +54,11 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn start(
-        binary: &str,
-        count: usize,
-        (telegram, model): (&FakeTelegram, &FakeLlm),
-        completed: impl FnOnce(String) -> String,
-    ) -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("bench-nodes-{}", std::process::id()));
-        fs::create_dir_all(&folder)?;
+    /// Starts nodes whose configuration ends with `store`.
+    fn start(binary: &str, count: usize, fakes: &Fakes, store: &str) -> Result<Self> {
+        let folder = scratch("nodes")?;
         let config = folder.join("countersign.toml");
-        fs::write(&config, completed(crate::configuration(&folder, 0, (telegram, model))))?;
+        fs::write(&config, crate::configuration(&folder, 0, fakes) + store)?;
         let mut nodes = Self { children: Vec::new(), folder };
         for number in 0..count {
             let log = fs::File::create(nodes.folder.join(format!("log{number}")))?;
