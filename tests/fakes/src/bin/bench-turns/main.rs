@@ -1,13 +1,15 @@
 //! How long a plain turn takes, with a model that answers at once: `bench-turns BINARY [TURNS]`; and
 //! with `flood` behind that, how long it takes while somebody else writes 10,000 messages.
 //! `bench-turns BINARY MINUTES soak` keeps up 20 turns a second and prints how memory and files grow.
-//! `bench-turns BINARY table` prints a table of the gateway next to [`floor`].
+//! `bench-turns BINARY table` prints a table of the gateway next to [`floor`]; with `check FILE` it
+//! compares the table with a baseline, which `baseline FILE` writes.
 //! `bench-turns BINARY SERVER nodes` prints a table of several nodes on a PostgreSQL server.
 //!
 //! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
 //! says one thing after another and waits for each answer. Prints the median, what two fsyncs take
 //! on the same disk in the same run (the physical floor of a durable turn), CPU and memory.
 
+mod check;
 mod floor;
 mod load;
 mod nodes;
@@ -27,7 +29,7 @@ use std::{
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: bench-turns BINARY \
-    [TURNS [flood] | MINUTES soak | table | SERVER nodes]";
+    [TURNS [flood] | MINUTES soak | table | check FILE | baseline FILE | SERVER nodes]";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -37,6 +39,8 @@ async fn main() -> Result<()> {
             floor::run((*bot).to_owned(), (*model).to_owned(), database).await
         }
         [binary, "table"] => table::print(binary).await,
+        [binary, "check", file] => check::check(binary, Path::new(file)).await,
+        [binary, "baseline", file] => check::write(binary, Path::new(file)).await,
         [binary, server, "nodes"] => nodes::print(binary, server).await,
         [binary] => plain(binary, 200).await,
         [binary, turns] => plain(binary, turns.parse()?).await,
