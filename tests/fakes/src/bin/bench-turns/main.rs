@@ -2,7 +2,8 @@
 //! with `flood` behind that, how long it takes while somebody else writes 10,000 messages.
 //! `bench-turns BINARY MINUTES soak` keeps up 20 turns a second and prints how memory and files grow.
 //! `bench-turns BINARY table` prints a table of the gateway next to [`floor`]; with `check FILE` it
-//! compares the table with a baseline, which `baseline FILE` writes.
+//! compares the table with a baseline, which `baseline FILE` writes. `bench-turns BINARY profile`
+//! prints which functions need the CPU.
 //! `bench-turns BINARY SERVER nodes` prints a table of several nodes on a PostgreSQL server.
 //!
 //! Starts the gateway on SQLite at `durability = "full"` between a fake Telegram and a fake model,
@@ -14,6 +15,7 @@ mod floor;
 mod load;
 mod nodes;
 mod process;
+mod profile;
 mod table;
 
 use fakes::{llm::FakeLlm, telegram, telegram::FakeTelegram};
@@ -29,7 +31,7 @@ use std::{
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: bench-turns BINARY \
-    [TURNS [flood] | MINUTES soak | table | check FILE | baseline FILE | SERVER nodes]";
+    [TURNS [flood] | MINUTES soak | table | check FILE | baseline FILE | profile | SERVER nodes]";
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -39,6 +41,7 @@ async fn main() -> Result<()> {
             floor::run((*bot).to_owned(), (*model).to_owned(), database).await
         }
         [binary, "table"] => table::print(binary).await,
+        [binary, "profile"] => profile::print(binary).await,
         [binary, "check", file] => check::check(binary, Path::new(file)).await,
         [binary, "baseline", file] => check::write(binary, Path::new(file)).await,
         [binary, server, "nodes"] => nodes::print(binary, server).await,
@@ -250,10 +253,15 @@ fn p95(mut times: Vec<Duration>) -> Duration {
 
 /// From the moment the person has sent the message until the answer is shown.
 async fn one_turn(telegram: &FakeTelegram, person: &str, turn: usize) -> Duration {
+    one_turn_about(telegram, person, &format!("message {turn}")).await
+}
+
+/// The same with this message.
+async fn one_turn_about(telegram: &FakeTelegram, person: &str, text: &str) -> Duration {
     let chat = telegram.private(person);
     let before = answers(telegram, chat);
     let started = Instant::now();
-    telegram.user_says(chat, person, &format!("message {turn}"));
+    telegram.user_says(chat, person, text);
     telegram.until(|fake| answers(fake, chat) > before).await;
     started.elapsed()
 }
