@@ -41,11 +41,12 @@ pub async fn run(bot: String, model: String, database: &str) -> Result<()> {
         let asked = json!({ "offset": offset, "timeout": 30 });
         let updates = floor.post(&format!("{}/getUpdates", floor.bot), &asked).await?;
         let updates = updates["result"].as_array().cloned().unwrap_or_default();
+        let commits = updates.iter().map(|update| floor.commit(update.to_string()));
+        futures::future::try_join_all(commits).await?;
         for update in updates {
             offset = update["update_id"].as_i64().unwrap_or_default() + 1;
             let chat = update["message"]["chat"]["id"].clone();
             let text = update["message"]["text"].as_str().unwrap_or_default().to_owned();
-            floor.commit(update.to_string()).await?;
             let floor = floor.clone();
             tokio::spawn(async move { floor.turn(chat, text).await.expect("the fakes answer") });
         }
