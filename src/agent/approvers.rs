@@ -181,6 +181,7 @@ struct Table {
     needed: usize,
     /// Written by its former name, which nodes of earlier releases read from the database.
     #[serde(default, rename = "but_requester", alias = "except_requester")]
+    #[schemars(rename = "except_requester")]
     except_requester: bool,
 }
 
