@@ -334,7 +334,7 @@ fn configuration(
     match what {
         ConfigCommand::Print => say(&printed(config, variables)?),
         ConfigCommand::Schema => say(&serde_json::to_string_pretty(&schema::schema())?),
-        ConfigCommand::Example => say(example::example()?.trim_end()),
+        ConfigCommand::Example => say(example::example().trim_end()),
     }
 }
 

@@ -19,35 +19,54 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleEntry {
+    /// The name of the rule, shown in approvals.
+    #[schemars(extend("x-default" = "rule N"))]
     pub name: Option<String>,
+    /// Tool name; `*` and `?` are wildcards.
     pub tool: String,
+    /// Regular expression for the subject of the call: its path or, for a shell command, each
+    /// program with its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arg_pattern: Option<String>,
+    /// Regular expressions (or `{ glob = "…" }`) by argument: `"to.address"` or `"/to/address"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, Pattern>,
+    /// Programs that a shell command starts; `*` and `?` are wildcards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Regular expressions; each must match one whole argument of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
+    /// The severity: `low`, `medium`, `high` or `critical`.
     #[serde(default)]
     pub severity: Severity,
+    /// Among rules of one severity, the highest priority decides.
     #[serde(default)]
     pub priority: i32,
+    /// `false` disables the rule.
     #[serde(default = "yes")]
     pub enabled: bool,
+    /// Ids of agents that it applies to; `[]` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
+    /// Ids of channels that it applies to; `[]` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
+    /// Numeric platform ids of requesters that it applies to; `[]` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub people: Vec<String>,
+    /// Roles of requesters that it applies to; `[]` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// When it applies, for example `mon-fri 09:00-17:00 Europe/Berlin`; `[]` for always.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<String>,
+    /// What happens to the call: `allow`, `ask` or `deny`.
     pub action: Action,
+    /// Who can decide approvals of this rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
+    #[schemars(extend("x-default" = "guard.approvers"))]
     pub approvers: Option<Approvers>,
 }
 

@@ -5,29 +5,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
-use super::{
-    completions::CompletionsSection,
-    key::{ConfigKey, key},
-    listen,
-    oidc::OidcSection,
-    secret::Secret,
-};
+use super::{completions::CompletionsSection, listen, oidc::OidcSection, secret::Secret};
 use crate::admin::auth::{hosts::Hosts, rate_limit::Proxies};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdminConfig {
+    /// The address of the web chat, API and webhooks: an address or host name with a port, or a
+    /// port of 127.0.0.1; with port 0 the system chooses a port, which is printed at startup.
     #[serde(deserialize_with = "listen::address")]
     #[schemars(schema_with = "listen::schema")]
     pub listen: SocketAddr,
-    /// The base URL of sign-in links, if it differs from `listen`.
+    /// The public URL, for sign-in links, if it differs from `listen`.
     pub public_url: Option<url::Url>,
+    /// Private hosts of push services, which notifications of the web chat may be sent to, as
+    /// `host` or `host:port`.
     pub private_push_hosts: Vec<String>,
+    /// A token for `/metrics`, as a secret; without it, only this machine can read the metrics.
     pub metrics_token: Option<Secret>,
+    /// The OTLP endpoint for traces, for example `http://127.0.0.1:4318/v1/traces`; requires a
+    /// build with `--features otel`.
     pub otlp_url: Option<url::Url>,
+    /// Addresses and networks of trusted proxies, for example `127.0.0.1` or `10.0.0.0/8`, whose
+    /// `X-Forwarded-For` is used for rate limits by client address; it is ignored from others.
     pub trusted_proxies: Vec<String>,
+    /// Additional host names for which requests are accepted, besides this machine's, `listen` and
+    /// `public_url`; others are rejected.
     pub hosts: Vec<String>,
+    /// Signing in with an OpenID provider.
     pub oidc: OidcSection,
+    /// The endpoint for OpenAI clients.
     pub completions: CompletionsSection,
 }
 
@@ -46,45 +53,6 @@ impl Default for AdminConfig {
         }
     }
 }
-
-pub(super) const KEYS: &[ConfigKey] = &[
-    key(
-        "admin.listen",
-        "127.0.0.1:8642",
-        "The address of the web chat, API and webhooks: an address or host name with a port, or a \
-            port of 127.0.0.1; with port 0 the system chooses a port, which is printed at startup",
-    ),
-    key("admin.public_url", "", "The public URL, for sign-in links, if it differs from `listen`"),
-    key(
-        "admin.private_push_hosts",
-        "[]",
-        "Private hosts of push services, which notifications of the web chat may be sent to, as \
-            `host` or `host:port`",
-    ),
-    key(
-        "admin.metrics_token",
-        "",
-        "A token for /metrics, as a secret; without it only this machine can read them",
-    ),
-    key(
-        "admin.otlp_url",
-        "",
-        "The OTLP endpoint for traces, for example http://127.0.0.1:4318/v1/traces; requires a \
-            build with `--features otel`",
-    ),
-    key(
-        "admin.trusted_proxies",
-        "[]",
-        "Addresses and networks of trusted proxies, for example 127.0.0.1 or 10.0.0.0/8, whose \
-            X-Forwarded-For is used for rate limits by client address; it is ignored from others",
-    ),
-    key(
-        "admin.hosts",
-        "[]",
-        "Additional host names for which requests are accepted, besides this machine's, `listen` \
-            and `public_url`; others are rejected",
-    ),
-];
 
 impl AdminConfig {
     /// The accepted host names.

@@ -6,62 +6,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use super::{
-    Config, ModelEntry, build,
-    key::{ConfigKey, key},
-};
+use super::{Config, ModelEntry, build};
 use crate::tools::{browser::BrowserSettings, web::client::WebClient};
-
-pub const KEYS: &[ConfigKey] = &[
-    key(
-        "browser.enabled",
-        "false",
-        "Whether agents may use web pages with Chromium, in the sandbox: `browser_use` and \
-            `browser_open`",
-    ),
-    key(
-        "browser.program",
-        "",
-        "The program; by default Chromium as Debian and others install it. Not a script that \
-            starts it",
-    ),
-    key(
-        "browser.allowed_private_hosts",
-        "[]",
-        "Private hosts that browsers may reach, as `host` or `host:port`; scripts of every page can \
-            send requests there",
-    ),
-    key(
-        "browser.idle_timeout",
-        "10m",
-        "How long the browser of a conversation stays open without being used (s, m, h, d), at \
-            least 10s",
-    ),
-    key(
-        "browser.max_open",
-        "4",
-        "Maximum number of open browsers, from 1 to 64. To open another, one that no call uses is \
-            closed",
-    ),
-    key("browser.max_memory_mb", "2048", "Maximum memory of one browser, from 512 to 65536 MiB"),
-    key("browser.max_page_mb", "5", "Maximum size of a page that is read, from 1 to 20 MiB"),
-    key(
-        "browser.max_file_mb",
-        "20",
-        "Maximum size of a file that is downloaded or uploaded, from 1 to 200 MiB",
-    ),
-];
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BrowserSection {
+    /// Whether agents may use web pages with Chromium, in the sandbox: `browser_use` and
+    /// `browser_open`.
     pub enabled: bool,
+    /// The program; by default Chromium as Debian and others install it. Not a script that starts
+    /// it.
     pub program: Option<PathBuf>,
+    /// Private hosts that browsers may reach, as `host` or `host:port`; scripts of every page can
+    /// send requests there.
     pub allowed_private_hosts: Vec<String>,
+    /// How long the browser of a conversation stays open without being used (s, m, h, d), at least
+    /// `10s`.
     pub idle_timeout: String,
+    /// Maximum number of open browsers, from 1 to 64. To open another, one that no call uses is
+    /// closed.
     pub max_open: usize,
+    /// Maximum memory of one browser, from 512 to 65536 MiB.
     pub max_memory_mb: u64,
+    /// Maximum size of a page that is read, from 1 to 20 MiB.
     pub max_page_mb: usize,
+    /// Maximum size of a file that is downloaded or uploaded, from 1 to 200 MiB.
     pub max_file_mb: u64,
 }
 

@@ -7,7 +7,9 @@ use regex::Regex;
 
 use super::{
     AgentEntry, Config, GuardConfig, datasources,
-    limits::{DailyEntry, HookAction, HookEntry, LimitsConfig, ToolLimitEntry},
+    limits::{
+        DailyEntry, HOOK_BYTES, HOOK_TIMEOUT, HookAction, HookEntry, LimitsConfig, ToolLimitEntry,
+    },
 };
 use crate::{
     agent::{
@@ -239,7 +241,7 @@ fn act(entry: &HookEntry) -> Result<HookBehaviour> {
 
 fn program(entry: &HookEntry) -> Result<Program> {
     let command = entry.command.clone().filter(|words| !words.is_empty());
-    let timeout = duration(entry.timeout.as_deref().unwrap_or("5s")).context("timeout")?;
+    let timeout = duration(entry.timeout.as_deref().unwrap_or(HOOK_TIMEOUT)).context("timeout")?;
     if timeout > TimeDelta::minutes(1) {
         bail!("timeout: must be at most one minute");
     }
@@ -247,6 +249,6 @@ fn program(entry: &HookEntry) -> Result<Program> {
         command: command.context("command: is missing")?,
         sandbox: entry.sandbox,
         timeout: timeout.to_std().context("timeout")?,
-        max_bytes: entry.max_bytes.unwrap_or(262_144),
+        max_bytes: entry.max_bytes.unwrap_or(HOOK_BYTES),
     })
 }

@@ -9,44 +9,32 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    Config, build, check,
-    key::{ConfigKey, key},
-};
+use super::{Config, build, check};
 use crate::tools::builder::BuildLimits;
-
-pub const KEYS: &[ConfigKey] = &[
-    key(
-        "builder.enabled",
-        "false",
-        "Whether agents have build_software, which lets a model write small programs and tests them \
-         in the sandbox",
-    ),
-    key("builder.model", "that of the agent", "The id of the model that writes the code"),
-    key("builder.max_rounds", "5", "Requests to the model that one build may make, at most 20"),
-    key("builder.max_tokens", "200000", "Tokens that one build may use, input and output together"),
-    key("builder.max_output_tokens", "16000", "The maximum length of one answer of the model"),
-    key("builder.command_timeout", "20s", "How long a test case may take (s, m; at most 5m)"),
-    key("builder.max_time", "10m", "How long a build may take (s, m, h; at most 1h)"),
-    key("builder.at_once", "2", "Builds at the same time, at most 16; others wait"),
-    key(
-        "builder.rust_toolchain",
-        "the stable toolchain of rustup, if there is none in /usr",
-        "The folder of a Rust toolchain, which contains bin/rustc",
-    ),
-];
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BuilderSection {
+    /// Whether agents have `build_software`, which lets a model write small programs and tests them
+    /// in the sandbox.
     pub enabled: bool,
+    /// The id of the model that writes the code.
+    #[schemars(extend("x-default" = "that of the agent"))]
     pub model: Option<String>,
+    /// Requests to the model that one build may make, at most 20.
     pub max_rounds: u32,
+    /// Tokens that one build may use, input and output together.
     pub max_tokens: u64,
+    /// Maximum tokens of one answer of the model.
     pub max_output_tokens: u32,
+    /// How long a test case may take (s, m; at most 5m).
     pub command_timeout: String,
+    /// How long a build may take (s, m, h; at most 1h).
     pub max_time: String,
+    /// Builds at the same time, at most 16; others wait.
     pub at_once: usize,
+    /// The folder of a Rust toolchain, which contains `bin/rustc`.
+    #[schemars(extend("x-default" = "the stable toolchain of rustup, if there is none in /usr"))]
     pub rust_toolchain: Option<PathBuf>,
 }
 

@@ -14,33 +14,60 @@ pub const OWNER_NAME: &str = "owner";
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelEntry {
+    /// Unique; part of stored keys, so do not rename it.
     pub id: String,
+    /// The platform: `telegram`, `discord` or `web`.
     pub kind: ChannelKind,
+    /// The id of an agent.
     #[serde(default = "default_agent")]
     pub agent: String,
+    /// The bot's token, as a secret.
     pub token: Option<Secret>,
+    /// A local Bot API server, or a test server.
+    #[schemars(extend("x-default" = "the platform's"))]
     pub api_url: Option<url::Url>,
+    /// How events are received: `poll` or `webhook`.
     #[serde(default)]
     pub mode: ChannelMode,
+    /// The public URL of `<admin.listen>/channels/<id>/webhook`.
     pub webhook_url: Option<url::Url>,
+    /// The secret that the platform sends with each request.
     pub webhook_secret: Option<Secret>,
+    /// Telegram: the previous secret, still accepted while set (for rotation).
     pub previous_webhook_secret: Option<Secret>,
+    /// Discord: the application's public key; with it, interactions are received at
+    /// `<admin.listen>/channels/<id>/webhook`.
     pub public_key: Option<String>,
+    /// Discord: additional certificate authorities (PEM) to trust, for a proxy.
     pub ca_file: Option<PathBuf>,
+    /// Web: origins of sites that may embed this chat as a widget.
     #[serde(default)]
     pub origins: Vec<String>,
+    /// Numeric platform ids, or `["*"]`; others need a pairing code.
     #[serde(default)]
     pub allow: Vec<String>,
+    /// Ids of owners, who may do everything; for a web chat, the name `owner` if none is given; if
+    /// no channel has one, the first person to redeem a code becomes owner.
     #[serde(default)]
     pub owners: Vec<String>,
+    /// Maps ids of people or platform roles, or `admin` or `owner` of the chat, to `viewer`,
+    /// `member`, `approver`, `operator` or `owner`.
     #[serde(default)]
     pub roles: BTreeMap<String, Role>,
+    /// Whether each person has their own conversation in groups.
     #[serde(default)]
     pub per_person: bool,
+    /// What happens to a message during a turn: `collect` reads it after the current step, `steer`
+    /// restarts the model request with it, `interrupt` stops the turn.
     #[serde(default)]
     pub while_busy: BusyPolicy,
+    /// Messages that follow within this time are read together; also how long to wait for the rest
+    /// of an album or a split paste.
     #[serde(default = "default_debounce")]
     pub debounce: String,
+    /// The rate limits for sending: `platform` keeps to what the platform documents, `off` has none
+    /// (for test servers), or own limits as messages/duration, such as `private 5/5s, group 20/1m,
+    /// bot 1000/1s`; those that are left out stay the platform's.
     #[serde(default = "default_pace")]
     pub pace: String,
 }

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::key::{ConfigKey, key};
 use crate::admin::completions::Completions;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CompletionsSection {
+    /// Whether programs with an API token can use agents through OpenAI's API, at `/v1` below
+    /// `listen`.
     pub enabled: bool,
 }
 
@@ -18,9 +19,3 @@ impl CompletionsSection {
         if self.enabled { Completions::enabled(base) } else { Completions::default() }
     }
 }
-
-pub(super) const KEYS: &[ConfigKey] = &[key(
-    "admin.completions.enabled",
-    "false",
-    "Whether programs with an API token can use agents through OpenAI's API, at /v1 below `listen`",
-)];

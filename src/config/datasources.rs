@@ -9,12 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    Config, build,
-    check::exists,
-    key::{ConfigKey, key},
-    secret::Secret,
-};
+use super::{Config, build, check::exists, secret::Secret};
 use crate::{
     agent::{
         policy::{Action, Origin, Rule, Severity},
@@ -28,41 +23,6 @@ use crate::{
     tools::datasources::{ConfiguredSource, visible::Visibility},
 };
 
-pub(super) const KEYS: &[ConfigKey] = &[
-    key("datasources.name", "", "What agents call the database: a to z, 0 to 9 and _"),
-    key(
-        "datasources.url",
-        "",
-        "postgres://user:password@host/db, mysql://… (also MariaDB) or sqlite:///path, as a secret; \
-         use an account that can only read",
-    ),
-    key("datasources.description", "", "What it contains, shown to agents"),
-    key("datasources.agents", "[]", "The agents that may use it; [] for all"),
-    key("datasources.channels", "[]", "The channels where it may be used; [] for all"),
-    key("datasources.roles", "[]", "The roles of the people who may use it; [] for all"),
-    key(
-        "datasources.tables",
-        "[]",
-        "The tables that may be read, as name or schema.name; * and ? are wildcards; [] for all",
-    ),
-    key("datasources.hidden_tables", "[]", "Tables that are hidden from agents, as above"),
-    key(
-        "datasources.hidden_columns",
-        "[]",
-        "Columns that are hidden from agents, as column, table.column or schema.table.column; * \
-         and ? match",
-    ),
-    key(
-        "datasources.functions",
-        "[]",
-        "Further functions that queries may call; those that only compute are always allowed",
-    ),
-    key("datasources.max_rows", "5000", "Rows of a result"),
-    key("datasources.max_bytes", "4194304", "Bytes of a result"),
-    key("datasources.timeout", "15s", "How long a query may take, up to 2m"),
-    key("datasources.connections", "2", "Maximum number of connections, up to 10"),
-];
-
 /// The maximum of the configurable query timeout.
 const LONGEST: Duration = Duration::from_mins(2);
 const MAX_ROWS: usize = 100_000;
@@ -71,30 +31,47 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DatasourceEntry {
+    /// What agents call the database: `a` to `z`, `0` to `9` and `_`.
     pub name: String,
+    /// The URL, as a secret: `postgres://user:password@host/db`, `mysql://…` (also MariaDB) or
+    /// `sqlite:///path`. Use an account that can only read.
     pub url: Secret,
+    /// What it contains, shown to agents.
     #[serde(default)]
     pub description: String,
+    /// The agents that may use it; `[]` for all.
     #[serde(default)]
     pub agents: Vec<String>,
+    /// The channels where it may be used; `[]` for all.
     #[serde(default)]
     pub channels: Vec<String>,
+    /// The roles of the people who may use it; `[]` for all.
     #[serde(default)]
     pub roles: Vec<Role>,
+    /// The tables that may be read, as `name` or `schema.name`; `*` and `?` are wildcards; `[]` for
+    /// all.
     #[serde(default)]
     pub tables: Vec<String>,
+    /// Tables that are hidden from agents, as above.
     #[serde(default)]
     pub hidden_tables: Vec<String>,
+    /// Columns that are hidden from agents, as `column`, `table.column` or `schema.table.column`;
+    /// `*` and `?` are wildcards.
     #[serde(default)]
     pub hidden_columns: Vec<String>,
+    /// Further functions that queries may call; those that only compute are always allowed.
     #[serde(default)]
     pub functions: Vec<String>,
+    /// Maximum rows of a result.
     #[serde(default = "max_rows")]
     pub max_rows: usize,
+    /// Maximum bytes of a result.
     #[serde(default = "max_bytes")]
     pub max_bytes: usize,
+    /// How long a query may take, up to `2m`.
     #[serde(default = "timeout")]
     pub timeout: String,
+    /// Maximum number of connections, up to 10.
     #[serde(default = "connections")]
     pub connections: u32,
 }

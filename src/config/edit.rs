@@ -8,7 +8,10 @@ use toml_edit::{
     Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value, value,
 };
 
-use super::{key::ConfigKey, print::keys, schema};
+use super::{
+    keys::{ConfigKey, keys},
+    schema,
+};
 use crate::admin::settings_file::{EntryList, FieldKind, FileEntry, FormField};
 
 /// Keys that the form does not offer: paths of this machine, and what only a rotation needs.
@@ -42,17 +45,15 @@ pub fn fields(list: EntryList) -> Vec<FormField> {
     let schema = schema::schema();
     let prefix = format!("{}.", list.as_str());
     let properties = &schema["properties"][list.as_str()]["items"]["properties"];
-    let of_list = |ConfigKey { path, default, description }: &ConfigKey| {
-        let key = path.strip_prefix(&prefix)?;
-        let is_offered = !key.contains('.') && !LEFT_OUT.contains(&key);
-        is_offered.then(|| FormField {
-            kind: kind(&properties[key]),
-            key: key.to_owned(),
-            description: (*description).to_owned(),
-            default: (*default).to_owned(),
-        })
+    let named = keys().filter_map(|key| Some((key.path.strip_prefix(&prefix)?, key)));
+    let offered = named.filter(|(name, _)| !name.contains('.') && !LEFT_OUT.contains(name));
+    let field = |(name, key): (&str, &ConfigKey)| FormField {
+        kind: kind(&properties[name]),
+        key: name.to_owned(),
+        description: key.description.clone(),
+        default: key.default.to_string(),
     };
-    keys().filter_map(of_list).collect()
+    offered.map(field).collect()
 }
 
 /// How a value with this schema is entered.

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::{
     AgentEntry, BusyPolicy, ChannelEntry, ChannelKind, ChannelMode, MemorySharing, ModelEntry,
     ProviderName, ToolCallStyle,
+    agents::default_prompt,
     channels::{default_agent as usual_agent, default_debounce},
     mistakes::Mistake,
     pace::default_pace,
@@ -177,7 +178,7 @@ pub(super) fn default_agent(model: &str) -> AgentEntry {
     AgentEntry {
         id: usual_agent(),
         model: model.to_owned(),
-        system_prompt: super::default_prompt(),
+        system_prompt: default_prompt(),
         description: String::new(),
         workspace: None,
         skills_dir: None,

@@ -1,30 +1,11 @@
 //! Generates a configuration file with every key, its description and its default, all commented
 //! out.
 
-use anyhow::Result;
 use std::fmt::Write as _;
-use toml::{Table, Value};
 
-use super::{Config, key::ConfigKey, print::keys};
+use super::keys::{KeyDefault, sections};
 
 const WIDTH: usize = 98;
-
-/// Sections that are lists.
-const LISTS: [&str; 13] = [
-    "models",
-    "agents",
-    "channels",
-    "mcp",
-    "hooks",
-    "webhooks_in",
-    "webhooks_out",
-    "guard.rules",
-    "limits.tools",
-    "web.search",
-    "http.hosts",
-    "http.credentials",
-    "datasources",
-];
 
 const ABOUT: &str = "\
 # Every configuration key of Countersign with its default. All keys are commented out: this file
@@ -40,40 +21,28 @@ const ABOUT: &str = "\
 ";
 
 /// The file as text.
-pub fn example() -> Result<String> {
-    let defaults = Value::try_from(Config::default())?;
+pub fn example() -> String {
     let mut text = String::from(ABOUT);
-    let mut current = "";
-    for key in keys() {
-        let (section, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
-        if section != current {
-            let _ = writeln!(text, "\n#{}", header(section));
-            current = section;
+    for (number, section) in sections().iter().enumerate() {
+        if number > 0 {
+            text.push('\n');
+            wrap(&mut text, &section.description);
+            let _ = writeln!(text, "#{}", section.header());
         }
-        wrap(&mut text, key.description);
-        let _ = writeln!(text, "{}", format!("#{name} = {}", value(&defaults, key)).trim_end());
+        for key in &section.keys {
+            wrap(&mut text, &key.description);
+            let name = key.path.rsplit('.').next().unwrap_or_default();
+            let _ = writeln!(text, "{}", format!("#{name} = {}", value(&key.default)).trim_end());
+        }
     }
-    Ok(text)
+    text
 }
 
-/// The header of a section, as written in the file.
-pub fn header(section: &str) -> String {
-    if LISTS.contains(&section) { format!("[[{section}]]") } else { format!("[{section}]") }
-}
-
-/// The default as TOML. Empty if the key has no default that can be written as a value.
-fn value(defaults: &Value, key: &ConfigKey) -> String {
-    let real = key.path.split('.').try_fold(defaults, |place, name| place.get(name));
-    let is_toml = || format!("value = {}", key.default).parse::<Table>().is_ok();
-    match real {
-        Some(real) => real.to_string(),
-        None if key.default.is_empty() => String::new(),
-        None if is_toml() => key.default.to_owned(),
-        // A description of a default, such as "the provider's", is not a value.
-        None if key.default.contains([' ', '<', '_', '.', '\'']) => {
-            format!("   # default: {}", key.default)
-        }
-        None => Value::from(key.default).to_string(),
+/// The default as TOML, or as a comment if it is no value.
+fn value(default: &KeyDefault) -> String {
+    match default {
+        KeyDefault::Words(words) => format!("   # default: {words}"),
+        default => default.toml().unwrap_or_default(),
     }
 }
 

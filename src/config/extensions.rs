@@ -7,11 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use url::Url;
 
-use super::{
-    Config, McpEntry,
-    key::{ConfigKey, key},
-    secret::Secret,
-};
+use super::{Config, McpEntry, secret::Secret};
 use crate::tools::{
     extensions::{
         Extensions,
@@ -22,46 +18,23 @@ use crate::tools::{
     web::client::WebClient,
 };
 
-pub(super) const KEYS: &[ConfigKey] = &[
-    key(
-        "extensions.mcp_registries",
-        "[]",
-        "MCP registries that agents may search and, with approval, install servers from, such as \
-         https://registry.modelcontextprotocol.io",
-    ),
-    key(
-        "extensions.skill_indexes",
-        "[]",
-        "Indexes of skills that agents may search and install from: a website with /.well-known/agent-skills/index.json, or the \
-         URL of an index that ends with .json",
-    ),
-    key(
-        "extensions.packages",
-        "[]",
-        "Kinds of packages that may be installed as local servers, which run their code in the \
-         sandbox: npm (needs npx), pypi (needs uvx)",
-    ),
-    key(
-        "extensions.hosts",
-        "{}",
-        "Hosts that installed local servers may reach, by TLS, besides the registry of their \
-         package: extensions.hosts.SERVER = [\"api.example.org\"]; * matches",
-    ),
-    key(
-        "extensions.secrets",
-        "{}",
-        "Environment variables and headers of installed servers: \
-         extensions.secrets.SERVER.NAME = { env = \"…\" }",
-    ),
-];
-
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExtensionsSection {
+    /// MCP registries that agents may search and, with approval, install servers from, such as
+    /// `https://registry.modelcontextprotocol.io`.
     pub mcp_registries: Vec<Url>,
+    /// Indexes of skills that agents may search and install from: a website with
+    /// `/.well-known/agent-skills/index.json`, or the URL of an index that ends with `.json`.
     pub skill_indexes: Vec<Url>,
+    /// Kinds of packages that may be installed as local servers, which run their code in the
+    /// sandbox: `npm` (needs npx), `pypi` (needs uvx).
     pub packages: BTreeSet<PackageKind>,
+    /// Hosts that installed local servers may reach, by TLS, besides the registry of their package:
+    /// `extensions.hosts.SERVER = ["api.example.org"]`; `*` matches.
     pub hosts: BTreeMap<String, Vec<String>>,
+    /// Environment variables and headers of installed servers: `extensions.secrets.SERVER.NAME = {
+    /// env = "…" }`.
     pub secrets: BTreeMap<String, BTreeMap<String, Secret>>,
 }
 

@@ -6,17 +6,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::{
-    key::{ConfigKey, key},
-    secret::Secret,
-};
-
-pub(super) const KEYS: &[ConfigKey] = &[key(
-    "extraction.passwords",
-    "[]",
-    "Passwords that are tried for protected PDF and Office files which agents read, at most 10, each \
-        as a secret. Whoever can send a file to an agent can have it opened with them",
-)];
+use super::secret::Secret;
 
 /// Each attempt takes up to a second.
 const MAX_PASSWORDS: usize = 10;
@@ -24,6 +14,8 @@ const MAX_PASSWORDS: usize = 10;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExtractionSection {
+    /// Passwords that are tried for protected PDF and Office files which agents read, at most 10,
+    /// each as a secret. Everyone who can send a file to an agent can have it opened with them.
     pub passwords: Vec<Secret>,
 }
 

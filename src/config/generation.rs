@@ -7,70 +7,35 @@ use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
 use url::Url;
 
-use super::{
-    key::{ConfigKey, key},
-    media::ServiceKeys,
-    secret::Secret,
-};
+use super::{media::ServiceKeys, secret::Secret};
 use crate::tools::media::{
     generation::{self, Generator},
     service::{MediaEndpoint, MediaProvider},
 };
 
-pub(super) const KEYS: &[ConfigKey] = &[
-    key("media.video.provider", "", "replicate or fal"),
-    key("media.video.model", "", "The provider's name of the model, as owner/name"),
-    key("media.video.base_url", "the provider's", "For compatible servers"),
-    key("media.video.api_key", "", "The key, as a secret"),
-    key("media.video.price", "not known", "Per video, in your currency"),
-    key("media.video.prompt_field", "prompt", "The model's name of the field for the text"),
-    key(
-        "media.video.image_field",
-        "",
-        "The model's name of the field for a picture to start from; empty if it takes none",
-    ),
-    key("media.video.input", "{}", "Further fields of the model, such as duration = 5"),
-    key("media.video.max_minutes", "10", "How long it may take, up to 60"),
-    key("media.music.provider", "", "replicate or fal"),
-    key("media.music.model", "", "The provider's name of the model, as owner/name"),
-    key("media.music.base_url", "the provider's", "For compatible servers"),
-    key("media.music.api_key", "", "The key, as a secret"),
-    key("media.music.price", "not known", "Per piece, in your currency"),
-    key("media.music.prompt_field", "prompt", "The model's name of the field for the text"),
-    key(
-        "media.music.image_field",
-        "",
-        "The model's name of the field for a picture to start from; empty if it takes none",
-    ),
-    key("media.music.input", "{}", "Further fields of the model, such as duration = 5"),
-    key("media.music.max_minutes", "10", "How long it may take, up to 60"),
-    key("media.model3d.provider", "", "replicate or fal"),
-    key("media.model3d.model", "", "The provider's name of the model, as owner/name"),
-    key("media.model3d.base_url", "the provider's", "For compatible servers"),
-    key("media.model3d.api_key", "", "The key, as a secret"),
-    key("media.model3d.price", "not known", "Per model, in your currency"),
-    key("media.model3d.prompt_field", "prompt", "The model's name of the field for the text"),
-    key(
-        "media.model3d.image_field",
-        "",
-        "The model's name of the field for a picture to start from; empty if it takes none",
-    ),
-    key("media.model3d.input", "{}", "Further fields of the model, such as duration = 5"),
-    key("media.model3d.max_minutes", "10", "How long it may take, up to 60"),
-];
-
 /// A service that works on jobs.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GenerationSection {
+    /// The provider: `replicate` or `fal`.
     pub provider: Option<MediaProvider>,
+    /// The provider's name of the model, as `owner/name`.
     pub model: String,
+    /// The base URL, for compatible servers.
+    #[schemars(extend("x-default" = "the provider's"))]
     pub base_url: Option<Url>,
+    /// The API key, as a secret.
     pub api_key: Option<Secret>,
+    /// Price of one result, in your currency.
+    #[schemars(extend("x-default" = "unknown"))]
     pub price: Option<f64>,
+    /// The model's name of the field for the text.
     pub prompt_field: String,
+    /// The model's name of the field for a picture to start from; empty if it takes none.
     pub image_field: String,
+    /// Further fields of the model, such as `duration = 5`.
     pub input: BTreeMap<String, Value>,
+    /// How long it may take, in minutes, up to 60.
     pub max_minutes: u32,
 }
 

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::key::{ConfigKey, key};
 use crate::agent::{
     approvers::Approvers, policy::Action, required_approval::RequiredApproval, rules::RuleEntry,
 };
@@ -12,13 +11,27 @@ use crate::agent::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuardConfig {
+    /// What happens to calls with side effects if no rule matches: `allow`, `ask` or `deny`.
     pub default: Action,
+    /// How long an approval stays open before it counts as denied (s, m, h, d).
     pub approval_timeout: String,
+    /// Who can decide: `requester`, `members` (who may talk there), `others` (members except for
+    /// the requester), `admins` (of the chat), a numeric id, `<channel>/<id>`, `role:<name>`,
+    /// `platform_role:<id>`, a list of these, or `{ who = [], needed = 2, except_requester = true
+    /// }`.
     pub approvers: Approvers,
+    /// What happens to calls with side effects after the conversation has read untrusted content
+    /// (pages, servers' answers, received files), if no rule names the tool: `allow`, `ask` or
+    /// `deny`.
     pub untrusted_content: Action,
+    /// Hosts that replies may link to after untrusted content was read.
     pub link_hosts: Vec<String>,
+    /// Names of shipped rules to disable; `["*"]` for all.
     pub disabled_rules: Vec<String>,
+    /// Tools that require an approval although they have no side effects, by name or pattern:
+    /// `unless_allowed` or `always`.
     pub required_approvals: BTreeMap<String, RequiredApproval>,
+    /// Rules for tool calls, in addition to the shipped ones.
     pub rules: Vec<RuleEntry>,
 }
 
@@ -36,71 +49,3 @@ impl Default for GuardConfig {
         }
     }
 }
-
-pub(super) const KEYS: &[ConfigKey] = &[
-    key(
-        "guard.default",
-        "ask",
-        "allow, ask or deny: for tools with side effects, if no rule matches",
-    ),
-    key(
-        "guard.approval_timeout",
-        "30m",
-        "How long an approval stays open before it counts as denied (s, m, h, d)",
-    ),
-    key(
-        "guard.approvers",
-        "requester",
-        "Who can decide: requester, members (who may talk there), others (members except for the \
-            requester), admins (of the chat), a numeric id, <channel>/<id>, role:<name>, \
-            platform_role:<id>, a list of these, or { who = [], needed = 2, except_requester = true \
-            }",
-    ),
-    key(
-        "guard.untrusted_content",
-        "ask",
-        "allow, ask or deny: for calls with side effects after the conversation has read untrusted \
-            content (pages, servers' answers, received files), if no rule names the tool",
-    ),
-    key(
-        "guard.link_hosts",
-        "[]",
-        "Hosts that replies may link to after untrusted content was read",
-    ),
-    key("guard.disabled_rules", "[]", "Names of shipped rules to disable; [\"*\"] for all"),
-    key(
-        "guard.required_approvals",
-        "{}",
-        "Tools that require an approval although they have no side effects, by name or pattern: \
-            unless_allowed or always",
-    ),
-    key("guard.rules.name", "rule N", "The name of the rule, shown in approvals"),
-    key("guard.rules.tool", "", "Tool name; * and ? are wildcards"),
-    key(
-        "guard.rules.arg_pattern",
-        "",
-        "Regular expression for the subject of the call: its path or, for a shell command, each \
-            program with its arguments",
-    ),
-    key(
-        "guard.rules.fields",
-        "{}",
-        "Regular expressions (or { glob = \"…\" }) by argument: \"to.address\" or \"/to/address\"",
-    ),
-    key("guard.rules.command", "[]", "Programs that a shell command starts; * and ? are wildcards"),
-    key(
-        "guard.rules.words",
-        "[]",
-        "Regular expressions; each must match one whole argument of the program",
-    ),
-    key("guard.rules.severity", "medium", "low, medium, high or critical"),
-    key("guard.rules.priority", "0", "Among rules of one severity, the highest priority decides"),
-    key("guard.rules.enabled", "true", "false disables the rule"),
-    key("guard.rules.agents", "[]", "Ids of agents; empty means all, here and below"),
-    key("guard.rules.channels", "[]", "Ids of channels"),
-    key("guard.rules.people", "[]", "The requester's numeric platform id"),
-    key("guard.rules.roles", "[]", "The requester's role"),
-    key("guard.rules.times", "[]", "For example mon-fri 09:00-17:00 Europe/Berlin"),
-    key("guard.rules.action", "", "allow, ask or deny"),
-    key("guard.rules.approvers", "guard.approvers", "Who can decide approvals of this rule"),
-];

@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use url::Url;
 
-use super::{
-    key::{ConfigKey, key},
-    secret::Secret,
-};
+use super::secret::Secret;
 use crate::{
     agent::{
         policy::{Action, Origin, Rule},
@@ -25,59 +22,26 @@ use crate::{
     },
 };
 
-pub(super) const KEYS: &[ConfigKey] = &[
-    key(
-        "http.hosts.pattern",
-        "",
-        "Where http_request may be used without an approval: api.example.org, *.example.org, with \
-         :port; HTTPS unless it begins with http://",
-    ),
-    key("http.hosts.methods", "[\"GET\", \"HEAD\"]", "The methods that this entry allows"),
-    key(
-        "http.hosts.approval",
-        "never",
-        "never: no approval; untainted: none until untrusted content was read; ask: as everywhere \
-         else",
-    ),
-    key(
-        "http.credentials.url",
-        "",
-        "The origin that gets the credential, as https://api.example.org; nothing is sent to any \
-         other scheme, host or port",
-    ),
-    key("http.credentials.agents", "[]", "The agents that may use it; [] for all"),
-    key("http.credentials.header", "Authorization", "The header that carries it"),
-    key(
-        "http.credentials.prefix",
-        "Bearer for Authorization",
-        "The text before the secret in the header, including the space",
-    ),
-    key("http.credentials.query", "", "The query parameter that carries it instead of a header"),
-    key("http.credentials.secret", "", "The key or token, as a secret of at least 8 characters"),
-    key(
-        "http.credentials.token_url",
-        "",
-        "Instead of secret: where a token is fetched by OAuth 2.0 client credentials; it is kept \
-         until it expires",
-    ),
-    key("http.credentials.client_id", "", "With token_url"),
-    key("http.credentials.client_secret", "", "With token_url, as a secret"),
-    key("http.credentials.scopes", "[]", "With token_url"),
-];
-
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpSection {
+    /// Hosts to which `http_request` may send requests without an approval.
     pub hosts: Vec<HostEntry>,
+    /// Credentials that are added to requests of `http_request`.
     pub credentials: Vec<CredentialEntry>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostEntry {
+    /// The hosts, as `api.example.org` or `*.example.org`, also with `:port`; HTTPS unless it begins
+    /// with `http://`.
     pub pattern: String,
+    /// The methods that this entry allows.
     #[serde(default = "reading")]
     pub methods: Vec<Verb>,
+    /// When a request needs an approval: `never`, `untainted` (not until untrusted content was read)
+    /// or `ask` (as everywhere else).
     #[serde(default)]
     pub approval: HostApproval,
 }
@@ -96,19 +60,36 @@ pub enum HostApproval {
     Ask,
 }
 
+/// The header of a credential, unless the entry names another one or a query parameter.
+const DEFAULT_HEADER: &str = "Authorization";
+
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialEntry {
+    /// The origin that gets the credential, as `https://api.example.org`; nothing is sent to any
+    /// other scheme, host or port.
     pub url: Url,
+    /// The agents that may use it; `[]` for all.
     #[serde(default)]
     pub agents: Vec<String>,
+    /// The header that carries it.
+    #[schemars(extend("default" = DEFAULT_HEADER))]
     pub header: Option<String>,
+    /// The text before the secret in the header, including the space.
+    #[schemars(extend("x-default" = "Bearer for Authorization"))]
     pub prefix: Option<String>,
+    /// The query parameter that carries it instead of a header.
     pub query: Option<String>,
+    /// The key or token, as a secret of at least 8 characters.
     pub secret: Option<Secret>,
+    /// Instead of `secret`: where a token is fetched by OAuth 2.0 client credentials; it is kept
+    /// until it expires.
     pub token_url: Option<Url>,
+    /// The client id for `token_url`.
     pub client_id: Option<String>,
+    /// The client secret for `token_url`, as a secret.
     pub client_secret: Option<Secret>,
+    /// The OAuth scopes for `token_url`.
     #[serde(default)]
     pub scopes: Vec<String>,
 }
@@ -250,7 +231,7 @@ impl CredentialEntry {
         if let Some(name) = &self.query {
             return Ok(SecretPlacement::Query(name.clone()));
         }
-        let name = self.header.as_deref().unwrap_or("Authorization");
+        let name = self.header.as_deref().unwrap_or(DEFAULT_HEADER);
         let usual = if name.eq_ignore_ascii_case("authorization") { "Bearer " } else { "" };
         let prefix = self.prefix.clone().unwrap_or_else(|| usual.to_owned());
         let name = name.parse().ok().with_context(|| format!("header: `{name}` is no name"))?;

@@ -4,38 +4,24 @@ use anyhow::{Context as _, Result, ensure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    build,
-    key::{ConfigKey, key},
-};
+use super::build;
 use crate::{
     agent::catalog::Coworker, journal::event::JobBudget, store::jobs::JobConcurrency,
     tools::jobs::Terms,
 };
 
-pub const KEYS: &[ConfigKey] = &[
-    key("jobs.per_conversation", "3", "Maximum number of running background jobs per conversation"),
-    key(
-        "jobs.per_person",
-        "5",
-        "Maximum number of running background jobs per person, in all conversations of a channel",
-    ),
-    key("jobs.max_steps", "100", "Requests to the model that one job may make"),
-    key("jobs.max_tokens", "1000000", "Tokens that one job may use, input and output together"),
-    key(
-        "jobs.max_time",
-        "1h",
-        "How long a job may take, without the time that people take to decide (s, m, h, d)",
-    ),
-];
-
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JobsSection {
+    /// Maximum number of running background jobs per conversation.
     pub per_conversation: usize,
+    /// Maximum number of running background jobs per person, in all conversations of a channel.
     pub per_person: usize,
+    /// Requests to the model that one job may make.
     pub max_steps: u32,
+    /// Tokens that one job may use, input and output together.
     pub max_tokens: u64,
+    /// How long a job may take, without the time that people take to decide (s, m, h, d).
     pub max_time: String,
 }
 

@@ -20,30 +20,49 @@ const SET_BY_CLIENT: [&str; 6] =
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct McpEntry {
+    /// The prefix of its tools' names.
     pub name: String,
+    /// Program and arguments of a local server.
     pub command: Option<Vec<String>>,
+    /// URL of a remote server.
     pub url: Option<url::Url>,
+    /// Environment variables of the local server, as secrets.
     #[serde(default)]
     pub env: BTreeMap<String, Secret>,
+    /// Token for the remote server, as a secret.
     pub bearer: Option<Secret>,
+    /// Further headers of requests to the remote server, as secrets.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,
+    /// The token endpoint for OAuth client credentials.
     pub token_url: Option<url::Url>,
+    /// The client id for `token_url`, or for `mcp login`.
     pub client_id: Option<String>,
+    /// The client secret, as a secret.
     pub client_secret: Option<Secret>,
+    /// The client's private key in PEM (PKCS #8), as a secret, in place of `client_secret`.
     pub client_key: Option<Secret>,
+    /// The id of `client_key` at the authorization server (`kid`).
     pub client_key_id: Option<String>,
+    /// URL of a client metadata document, for `mcp login`.
     pub client_metadata_url: Option<url::Url>,
+    /// The OAuth scopes; by default those that the server names.
     #[serde(default)]
     pub scopes: Vec<String>,
+    /// When its tools are in the prompt: `core` always, `extension` after `enable_tool`.
     #[serde(default = "extension")]
     pub tier: Tier,
+    /// The handshake: `initialize`, `discover` (from 2026-07-28 on), or `auto`.
     #[serde(default)]
     pub protocol: Protocol,
+    /// `shared` for one connection, `per_call` for a new one for each call.
     #[serde(default)]
     pub connection: ConnectionMode,
+    /// Whether the local server is sandboxed: with network access, able to write only to its own
+    /// folder.
     #[serde(default = "yes")]
     pub sandbox: bool,
+    /// Folders that the sandboxed server may write to.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
 }

@@ -6,12 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use url::Url;
 
-use super::{
-    build::micros,
-    generation::GenerationSection,
-    key::{ConfigKey, key},
-    secret::Secret,
-};
+use super::{build::micros, generation::GenerationSection, secret::Secret};
 use crate::{
     agent::spec::Variable,
     tools::{
@@ -25,60 +20,43 @@ use crate::{
     },
 };
 
-pub(super) const KEYS: &[ConfigKey] = &[
-    key("media.transcription.provider", "", "openai (also compatible servers) or gemini"),
-    key("media.transcription.model", "", "For example gpt-4o-mini-transcribe, gemini-2.5-flash"),
-    key("media.transcription.base_url", "the provider's", "For compatible servers"),
-    key("media.transcription.api_key", "", "The key, as a secret"),
-    key("media.transcription.price", "not known", "Per minute, in your currency"),
-    key(
-        "media.transcription.incoming",
-        "true",
-        "Whether recordings that people send are transcribed when they arrive",
-    ),
-    key("media.transcription.max_minutes", "10", "The longest recording, up to 120"),
-    key("media.speech.provider", "", "openai (also compatible servers) or gemini"),
-    key("media.speech.model", "", "For example gpt-4o-mini-tts"),
-    key("media.speech.base_url", "the provider's", "For compatible servers"),
-    key("media.speech.api_key", "", "The key, as a secret"),
-    key(
-        "media.speech.price",
-        "not known",
-        "Per million characters, in your currency; with 0, speech needs no approval",
-    ),
-    key("media.speech.voice", "", "The provider's name of the voice, for example alloy or Kore"),
-    key("media.images.provider", "", "openai (also compatible servers) or gemini"),
-    key("media.images.model", "", "For example gpt-image-1, gemini-3.1-flash-image"),
-    key("media.images.base_url", "the provider's", "For compatible servers"),
-    key("media.images.api_key", "", "The key, as a secret"),
-    key(
-        "media.images.price",
-        "not known",
-        "Per picture, in your currency; with 0, pictures need no approval",
-    ),
-];
-
 /// No service by default.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MediaSection {
+    /// Transcription of recordings.
     pub transcription: TranscriptionSection,
+    /// Text to speech.
     pub speech: SpeechSection,
+    /// Generation of pictures.
     pub images: ImagesSection,
+    /// Generation of videos.
     pub video: GenerationSection,
+    /// Generation of music.
     pub music: GenerationSection,
+    /// Generation of 3D models.
     pub model3d: GenerationSection,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TranscriptionSection {
+    /// The provider: `openai` (also compatible servers) or `gemini`.
     pub provider: Option<MediaProvider>,
+    /// The provider's name of the model, for example `gpt-4o-mini-transcribe` or
+    /// `gemini-2.5-flash`.
     pub model: String,
+    /// The base URL, for compatible servers.
+    #[schemars(extend("x-default" = "the provider's"))]
     pub base_url: Option<Url>,
+    /// The API key, as a secret.
     pub api_key: Option<Secret>,
+    /// Price per minute, in your currency.
+    #[schemars(extend("x-default" = "unknown"))]
     pub price: Option<f64>,
+    /// Whether recordings that people send are transcribed when they arrive.
     pub incoming: bool,
+    /// The longest recording, in minutes, up to 120.
     pub max_minutes: u32,
 }
 
@@ -99,11 +77,19 @@ impl Default for TranscriptionSection {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpeechSection {
+    /// The provider: `openai` (also compatible servers) or `gemini`.
     pub provider: Option<MediaProvider>,
+    /// The provider's name of the model, for example `gpt-4o-mini-tts`.
     pub model: String,
+    /// The base URL, for compatible servers.
+    #[schemars(extend("x-default" = "the provider's"))]
     pub base_url: Option<Url>,
+    /// The API key, as a secret.
     pub api_key: Option<Secret>,
+    /// Price per million characters, in your currency; with 0, speech needs no approval.
+    #[schemars(extend("x-default" = "unknown"))]
     pub price: Option<f64>,
+    /// The provider's name of the voice, for example `alloy` or `Kore`.
     pub voice: String,
 }
 
@@ -124,10 +110,17 @@ impl SpeechSection {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ImagesSection {
+    /// The provider: `openai` (also compatible servers) or `gemini`.
     pub provider: Option<MediaProvider>,
+    /// The provider's name of the model, for example `gpt-image-1` or `gemini-3.1-flash-image`.
     pub model: String,
+    /// The base URL, for compatible servers.
+    #[schemars(extend("x-default" = "the provider's"))]
     pub base_url: Option<Url>,
+    /// The API key, as a secret.
     pub api_key: Option<Secret>,
+    /// Price per picture, in your currency; with 0, pictures need no approval.
+    #[schemars(extend("x-default" = "unknown"))]
     pub price: Option<f64>,
 }
 

@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::{
     Config,
-    print::keys,
+    keys::keys,
     schema::schema,
     source::{ConfigSource, KeyPath, ValueSource},
 };
@@ -298,7 +298,7 @@ fn did_you_mean<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Str
 
 /// The section that has this key, if there is only one.
 fn elsewhere(name: &str) -> String {
-    let paths = keys().map(|key| key.path);
+    let paths = keys().map(|key| key.path.as_str());
     let same: Vec<_> =
         paths.filter(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == name)).collect();
     match same.as_slice() {

@@ -3,18 +3,19 @@
 //!
 //! - [`secret`]: values that are never shown
 //! - [`environment`]: environment variables
-//! - [`mod@print`]: the current configuration as a commented file, and the list of all keys
-//!   ([`key`])
+//! - [`schema`]: the JSON schema, with the doc comments of the fields as descriptions
+//! - [`keys`]: the list of all keys, read from the schema
+//! - [`mod@print`]: the current configuration as a commented file
 //! - [`example`]: every key with its default, commented out
-//! - [`schema`]: the JSON schema
 //! - [`edit`]: changes entries in the text of the file
-//! - [`channels`], [`models`]: the entries of these lists
+//! - [`agents`], [`channels`], [`models`]: the entries of these lists
 //! - [`admin`], [`oidc`], [`completions`]: the HTTP server, signing in, OpenAI clients
 //! - [`listen`]: the address to listen on
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
 //! - [`limits`]: hooks, limits, redaction, audit
-//! - [`browser`], [`builder`], [`guard`], [`datasources`], [`extensions`], [`extraction`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
+//! - [`browser`], [`builder`], [`datasources`], [`extensions`], [`extraction`], [`guard`], [`http`],
+//!   [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
 //!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
@@ -23,6 +24,7 @@
 //! - [`build`]: converts values to policies and budgets, with errors that name the key
 
 pub mod admin;
+mod agents;
 pub mod browser;
 pub mod build;
 pub mod builder;
@@ -39,7 +41,7 @@ pub mod generation;
 mod guard;
 pub mod http;
 pub mod jobs;
-pub mod key;
+pub mod keys;
 pub mod limits;
 pub mod listen;
 mod mcp;
@@ -70,8 +72,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{agent::disclosure::Disclosure, gateway::BusyPolicy, tools::documents::Branding};
+use crate::{gateway::BusyPolicy, tools::documents::Branding};
 use admin::AdminConfig;
+pub use agents::{AgentEntry, MemorySharing};
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 pub use guard::GuardConfig;
 use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
@@ -100,44 +103,78 @@ pub struct Config {
     /// directory. Earlier releases resolved it relative to the working directory.
     #[serde(skip)]
     pub former_data_dir: Option<PathBuf>,
+    /// The folder of the SQLite file, artifacts and workspaces. Relative paths in this file are
+    /// relative to its folder, those in environment variables to the working directory.
     pub data_dir: PathBuf,
+    /// The database.
     pub store: StoreConfig,
+    /// The HTTP server: web chat, console, API and webhooks.
     pub admin: AdminConfig,
-    pub guard: GuardConfig,
-    pub documents: Branding,
-    pub limits: LimitsConfig,
-    pub redaction: RedactionConfig,
-    pub audit: AuditConfig,
+    /// How long data is kept.
     pub retention: retention::RetentionSection,
-    pub models: Vec<ModelEntry>,
-    pub agents: Vec<AgentEntry>,
-    pub channels: Vec<ChannelEntry>,
-    pub mcp: Vec<McpEntry>,
-    pub memory: MemoryConfig,
-    pub hooks: Vec<HookEntry>,
+    /// Which tool calls need an approval, and who can decide.
+    pub guard: GuardConfig,
+    /// The appearance of documents that agents write.
+    pub documents: Branding,
+    /// Rate limits and daily budgets.
+    pub limits: LimitsConfig,
+    /// The redaction of secrets.
+    pub redaction: RedactionConfig,
+    /// The audit log.
+    pub audit: AuditConfig,
+    /// Shell commands of agents.
     pub shell: ShellConfig,
+    /// How agents use skills.
     pub skills: SkillsConfig,
-    pub http: http::HttpSection,
-    pub datasources: Vec<datasources::DatasourceEntry>,
+    /// Reminders and scheduled tasks.
     pub schedules: schedules::SchedulesSection,
-    pub jobs: jobs::JobsSection,
-    pub extensions: extensions::ExtensionsSection,
-    pub extraction: extraction::ExtractionSection,
-    pub browser: browser::BrowserSection,
-    pub wiki: wiki::WikiSection,
-    /// Boxed, because it is large and usually empty.
-    pub media: Box<media::MediaSection>,
-    pub wasm: wasm::WasmSection,
-    pub builder: builder::BuilderSection,
+    /// The models that agents can use; without any, the demo model.
+    pub models: Vec<ModelEntry>,
+    /// The agents; without any, one named `default`, which uses the first model.
+    pub agents: Vec<AgentEntry>,
+    /// Bot accounts and web chats; a web chat named `web` is added if there is none.
+    pub channels: Vec<ChannelEntry>,
+    /// MCP servers.
+    pub mcp: Vec<McpEntry>,
+    /// Search in the memory of agents.
+    pub memory: MemoryConfig,
+    /// Hooks, which check or change prompts, answers and tool calls.
+    pub hooks: Vec<HookEntry>,
+    /// Access to the web.
     pub web: web::WebSection,
+    /// Incoming webhooks, which start turns.
     pub webhooks_in: Vec<webhooks::WebhookInEntry>,
+    /// Webhook subscriptions.
     pub webhooks_out: Vec<webhooks::WebhookOutEntry>,
+    /// Background jobs.
+    pub jobs: jobs::JobsSection,
+    /// Skills and MCP servers that agents may install.
+    pub extensions: extensions::ExtensionsSection,
+    /// Reading documents.
+    pub extraction: extraction::ExtractionSection,
+    /// Access to the wiki.
+    pub wiki: wiki::WikiSection,
+    /// Services for speech, pictures, videos, music and 3D models.
+    // Boxed, because it is large and usually empty.
+    pub media: Box<media::MediaSection>,
+    /// WASM tools.
+    pub wasm: wasm::WasmSection,
+    /// The software builder.
+    pub builder: builder::BuilderSection,
+    /// Requests of the tool `http_request`.
+    pub http: http::HttpSection,
+    /// The browser that agents use.
+    pub browser: browser::BrowserSection,
+    /// Databases that agents may read.
+    pub datasources: Vec<datasources::DatasourceEntry>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShellConfig {
+    /// Whether agents may run commands, in the sandbox.
     pub enabled: bool,
+    /// Hosts that commands may reach by HTTPS, or `host:port`; `*` and `?` are wildcards.
     pub hosts: Vec<String>,
 }
 
@@ -150,15 +187,19 @@ impl Default for ShellConfig {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryConfig {
-    /// The id of a model, and its provider's name of the embedding model.
+    /// Model for semantic search: `<id of a model>/<provider's name>`.
     pub embeddings: Option<String>,
+    /// Its price per million tokens.
     pub embeddings_price: f64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SkillsConfig {
+    /// `true`: skills are listed and loaded with `load_skill`; `false`: trusted skills are included
+    /// in every prompt in full.
     pub load_tool: bool,
+    /// Hosts that scripts may reach, by skill, as for `shell.hosts`.
     pub hosts: BTreeMap<String, Vec<String>>,
 }
 
@@ -166,43 +207,6 @@ impl Default for SkillsConfig {
     fn default() -> Self {
         Self { load_tool: true, hosts: BTreeMap::new() }
     }
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AgentEntry {
-    pub id: String,
-    pub model: String,
-    #[serde(default = "default_prompt")]
-    pub system_prompt: String,
-    /// For agents that may delegate work to it.
-    #[serde(default)]
-    pub description: String,
-    pub workspace: Option<PathBuf>,
-    pub skills_dir: Option<PathBuf>,
-    #[serde(default)]
-    pub disclosure: Disclosure,
-    /// The built-in tools and the servers' tools that it has; empty means all.
-    #[serde(default)]
-    pub tools: Vec<String>,
-    #[serde(default)]
-    pub mcp: Vec<String>,
-    #[serde(default)]
-    pub memory: MemorySharing,
-    pub max_steps: Option<u32>,
-    pub max_tokens: Option<u64>,
-    pub max_minutes: Option<u32>,
-    pub max_output_tokens: Option<u32>,
-    pub context_tokens: Option<u64>,
-}
-
-/// Who shares an agent's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MemorySharing {
-    #[default]
-    Chat,
-    Agent,
 }
 
 impl Default for Config {
@@ -214,42 +218,36 @@ impl Default for Config {
             data_dir: paths::DATA_DIR.into(),
             store: StoreConfig::default(),
             admin: AdminConfig::default(),
+            retention: retention::RetentionSection::default(),
             guard: GuardConfig::default(),
             documents: Branding::default(),
             limits: LimitsConfig::default(),
             redaction: RedactionConfig::default(),
             audit: AuditConfig::default(),
-            retention: retention::RetentionSection::default(),
+            shell: ShellConfig::default(),
+            skills: SkillsConfig::default(),
+            schedules: schedules::SchedulesSection::default(),
             models: Vec::new(),
             agents: Vec::new(),
             channels: Vec::new(),
             mcp: Vec::new(),
             memory: MemoryConfig::default(),
             hooks: Vec::new(),
-            shell: ShellConfig::default(),
-            skills: SkillsConfig::default(),
-            http: http::HttpSection::default(),
-            datasources: Vec::new(),
-            schedules: schedules::SchedulesSection::default(),
+            web: web::WebSection::default(),
+            webhooks_in: Vec::new(),
+            webhooks_out: Vec::new(),
             jobs: jobs::JobsSection::default(),
             extensions: extensions::ExtensionsSection::default(),
             extraction: extraction::ExtractionSection::default(),
-            browser: browser::BrowserSection::default(),
             wiki: wiki::WikiSection::default(),
             media: Box::default(),
             wasm: wasm::WasmSection::default(),
             builder: builder::BuilderSection::default(),
-            web: web::WebSection::default(),
-            webhooks_in: Vec::new(),
-            webhooks_out: Vec::new(),
+            http: http::HttpSection::default(),
+            browser: browser::BrowserSection::default(),
+            datasources: Vec::new(),
         }
     }
-}
-
-fn default_prompt() -> String {
-    "You are a careful, friendly assistant in a chat. Answer briefly and in the language of the \
-     person. Use your tools to do what is asked instead of describing how it could be done."
-        .into()
 }
 
 fn yes() -> bool {

@@ -9,22 +9,38 @@ use super::secret::Secret;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
+    /// The id that agents use.
     pub id: String,
+    /// The provider: `openai`, `anthropic`, `gemini`, `ollama` or `demo`.
     pub provider: ProviderName,
+    /// The base URL, for compatible servers.
+    #[schemars(extend("x-default" = "the provider's"))]
     pub base_url: Option<url::Url>,
+    /// The API key, as a secret: `"…"`, `{ env = "NAME" }` or `{ file = "path" }`.
     pub api_key: Option<Secret>,
+    /// The provider's name for the model.
     #[serde(default)]
     pub model: String,
+    /// How it calls tools: `native`, or `prompted` for models without native tool calls.
     #[serde(default)]
     pub tools: ToolCallStyle,
+    /// Whether it is shown pictures.
+    #[schemars(extend("x-default" = "the provider's"))]
     pub vision: Option<bool>,
+    /// Sampling temperature.
+    #[schemars(extend("x-default" = "the provider's"))]
     pub temperature: Option<f32>,
+    /// Ids of the models to use, in order, if this one does not answer.
     #[serde(default)]
     pub fallback: Vec<String>,
+    /// Price per million input tokens, in your currency.
     #[serde(default)]
     pub input_price: f64,
+    /// Price per million output tokens.
     #[serde(default)]
     pub output_price: f64,
+    /// Price per million cached input tokens.
+    #[schemars(extend("x-default" = "input_price"))]
     pub cached_price: Option<f64>,
 }
 

@@ -8,11 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use url::{Host, Url};
 
-use super::{
-    Config,
-    key::{ConfigKey, key},
-    secret::Secret,
-};
+use super::{Config, secret::Secret};
 use crate::{
     admin::auth::{oidc, oidc_provider::Issuer},
     journal::role::Role,
@@ -23,11 +19,19 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OidcSection {
+    /// The OpenID provider with which operators can sign in besides links, for example
+    /// `https://login.example`; its callback URL is `<admin.public_url>/sign-in/oidc/callback`.
     pub issuer: Option<String>,
+    /// The client id of this gateway.
     pub client_id: Option<String>,
+    /// The client secret, as a secret, if there is one.
     pub client_secret: Option<Secret>,
+    /// The scopes to request besides `openid`.
     pub scopes: Vec<String>,
+    /// The claim of the ID token that contains the groups.
     pub groups_claim: String,
+    /// Maps `group:<name>`, `email:<address>` (verified) or `sub:<id>` to `viewer`, `member`,
+    /// `approver`, `operator` or `owner`; nobody else has access.
     pub roles: BTreeMap<String, Role>,
 }
 
@@ -43,25 +47,6 @@ impl Default for OidcSection {
         }
     }
 }
-
-pub(super) const KEYS: &[ConfigKey] = &[
-    key(
-        "admin.oidc.issuer",
-        "",
-        "The OpenID provider with which operators can sign in besides links, for example \
-            https://login.example; its callback URL is <admin.public_url>/sign-in/oidc/callback",
-    ),
-    key("admin.oidc.client_id", "", "The client id of this gateway"),
-    key("admin.oidc.client_secret", "", "The client secret, as a secret, if there is one"),
-    key("admin.oidc.scopes", "[\"email\"]", "The scopes to request besides openid"),
-    key("admin.oidc.groups_claim", "groups", "The claim of the ID token that contains the groups"),
-    key(
-        "admin.oidc.roles",
-        "{}",
-        "Maps group:<name>, email:<address> (verified) or sub:<id> to viewer, member, approver, \
-            operator or owner; nobody else has access",
-    ),
-];
 
 impl OidcSection {
     pub(super) fn check(&self) -> Result<()> {

@@ -99,7 +99,7 @@ fn secret_files(value: &mut Value, folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::print::keys;
+    use crate::config::keys::keys;
 
     #[test]
     fn every_relative_path_of_a_file_starts_at_its_folder() {

@@ -5,24 +5,33 @@ use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Config, build,
-    key::{ConfigKey, key},
-};
+use super::{Config, build};
 use crate::store::retention::Retention;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetentionSection {
+    /// Ids of received updates, by which duplicates are recognised; at least `2d`.
     pub deliveries: String,
+    /// Updates that could not be parsed.
     pub unparsed: String,
+    /// Sent messages and dead letters; longer while their approval is open or its grant is valid.
+    /// The web chat shows no older ones.
     pub messages: String,
+    /// Approvals after the decision, with their votes.
     pub approvals: String,
+    /// Grants after their end.
     pub grants: String,
+    /// Conversations of sub-agents after they began.
     pub tasks: String,
+    /// Reminders and tasks after their end.
     pub schedules: String,
+    /// The log of webhook deliveries.
     pub webhook_deliveries: String,
+    /// Files that no conversation refers to; at least `1d`.
     pub artifacts: String,
+    /// Conversations with their journal, memory and files after the last event, for example `400d`.
+    #[schemars(extend("x-default" = "kept forever"))]
     pub conversations: Option<String>,
 }
 
@@ -42,32 +51,6 @@ impl Default for RetentionSection {
         }
     }
 }
-
-pub(super) const KEYS: &[ConfigKey] = &[
-    key(
-        "retention.deliveries",
-        "7d",
-        "Ids of received updates, by which duplicates are recognised; at least 2d",
-    ),
-    key("retention.unparsed", "30d", "Updates that could not be parsed"),
-    key(
-        "retention.messages",
-        "90d",
-        "Sent messages and dead letters; longer while their approval is open or its grant is \
-            valid. The web chat shows no older ones",
-    ),
-    key("retention.approvals", "90d", "Approvals after the decision, with their votes"),
-    key("retention.grants", "90d", "Grants after their end"),
-    key("retention.tasks", "30d", "Conversations of sub-agents after they began"),
-    key("retention.schedules", "30d", "Reminders and tasks after their end"),
-    key("retention.webhook_deliveries", "30d", "The log of webhook deliveries"),
-    key("retention.artifacts", "7d", "Files that no conversation refers to; at least 1d"),
-    key(
-        "retention.conversations",
-        "kept forever",
-        "Conversations with their journal, memory and files after the last event, for example 400d",
-    ),
-];
 
 /// The retention of each kind of data.
 pub fn retention(config: &Config) -> Result<Retention> {

@@ -10,8 +10,11 @@ use crate::tools::schedule_planner::ScheduleLimits;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchedulesSection {
+    /// Default time zone (IANA name).
     pub timezone: String,
+    /// The minimum interval of recurring tasks (s, m, h, d).
     pub min_interval: String,
+    /// Maximum number of active reminders and tasks per conversation.
     pub per_conversation: usize,
 }
 

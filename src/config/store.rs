@@ -3,76 +3,31 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    key::{ConfigKey, key},
-    secret::Secret,
-};
+use super::secret::Secret;
 use crate::store::db::Durability;
-
-pub(super) const KEYS: &[ConfigKey] = &[
-    key(
-        "data_dir",
-        "./data",
-        "The folder of the SQLite file, artifacts and workspaces. Relative paths in this file are \
-            relative to its folder, those in environment variables to the working directory",
-    ),
-    key(
-        "store.url",
-        "sqlite://<data_dir>/countersign.db",
-        "Or postgres://user@host/db, which several nodes can share",
-    ),
-    key(
-        "store.durability",
-        "full",
-        "full survives a power failure, normal a crash of the process (SQLite)",
-    ),
-    key(
-        "store.lease_duration",
-        "15s",
-        "How long the conversations of a dead node stay claimed, at least 6 s; a live node renews its \
-            leases three times within this time",
-    ),
-    key(
-        "store.connections",
-        "16",
-        "The maximum number of connections to PostgreSQL, at least 4; each node has as many",
-    ),
-    key(
-        "store.transaction_pooling",
-        "false",
-        "Whether store.url is a connection pooler in transaction mode (PgBouncer)",
-    ),
-    key(
-        "store.encryption_key",
-        "",
-        "Encrypts the tokens of MCP logins and the gateway's signing keys where they are stored: \
-            32 random bytes in base64 (`openssl rand -base64 32`). Without it they are stored \
-            unencrypted, in private files and in the database",
-    ),
-    key(
-        "store.previous_encryption_key",
-        "",
-        "The previous key, for rotation: what it encrypted can still be read, and is encrypted \
-            with the new key when next used",
-    ),
-];
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StoreConfig {
-    /// In `data_dir` if absent.
+    /// The URL of the database; several nodes can share `postgres://user@host/db`.
+    #[schemars(extend("x-default" = "sqlite://<data_dir>/countersign.db"))]
     pub url: Option<String>,
+    /// What a commit survives: `full` a power failure, `normal` a crash of the process (SQLite).
     pub durability: Durability,
-    /// How long the conversations of a dead node stay claimed: at least 6 s.
+    /// How long the conversations of a dead node stay claimed, at least 6 s; a live node renews its
+    /// leases three times within this time.
     pub lease_duration: String,
-    /// The maximum number of connections to PostgreSQL: at least 4.
+    /// The maximum number of connections to PostgreSQL, at least 4; each node has as many.
     #[schemars(range(min = 4))]
     pub connections: u32,
-    /// Whether `url` is a connection pooler in transaction mode.
+    /// Whether `store.url` is a connection pooler in transaction mode (PgBouncer).
     pub transaction_pooling: bool,
-    /// 32 random bytes in base64; encrypts the tokens of MCP logins and the gateway's signing keys.
+    /// Encrypts the tokens of MCP logins and the gateway's signing keys where they are stored: 32
+    /// random bytes in base64 (`openssl rand -base64 32`). Without it they are stored unencrypted,
+    /// in private files and in the database.
     pub encryption_key: Option<Secret>,
-    /// The previous key, which still decrypts.
+    /// The previous key, for rotation: what it encrypted can still be read, and is encrypted with
+    /// the new key when next used.
     pub previous_encryption_key: Option<Secret>,
 }
 

@@ -6,36 +6,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-use super::{
-    build,
-    key::{ConfigKey, key},
-};
+use super::build;
 use crate::tools::wasm::{WasmLimits, folder::ModulePlaces};
-
-pub const KEYS: &[ConfigKey] = &[
-    key(
-        "wasm.enabled",
-        "true",
-        "Whether the components (*.wasm) in the folder `tools` of data_dir are tools, once an \
-         operator trusts them",
-    ),
-    key("wasm.modules", "[]", "Paths of further components, each with its manifest beside it"),
-    key("wasm.timeout", "30s", "How long a call may take, including requests (s, m; at most 10m)"),
-    key("wasm.memory_mb", "64", "Memory of one call, from 1 to 1024"),
-    key(
-        "wasm.max_instructions",
-        "2000000000",
-        "Instructions of one call, approximately; a core runs about a billion per second",
-    ),
-];
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WasmSection {
+    /// Whether the components (`*.wasm`) in the folder `tools` of `data_dir` are tools, once an
+    /// operator trusts them.
     pub enabled: bool,
+    /// Paths of further components, each with its manifest beside it.
     pub modules: Vec<PathBuf>,
+    /// How long a call may take, including requests (s, m; at most 10m).
     pub timeout: String,
+    /// Memory of one call, from 1 to 1024 MiB.
     pub memory_mb: usize,
+    /// Instructions of one call, approximately; a core runs about a billion per second.
     pub max_instructions: u64,
 }
 

@@ -19,17 +19,27 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebSection {
+    /// Private hosts that the agent may reach although they are not on the public internet (SSRF
+    /// allowlist); `host:port` for a single port.
     pub allowed_private_hosts: Vec<String>,
+    /// Search engines, in the order in which they are used; by default DuckDuckGo.
     pub search: Vec<SearchEntry>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchEntry {
+    /// The search engine: `serper`, `tavily`, `brave`, `searxng` or `duckduckgo`, or the model of a
+    /// vendor: `openai`, `anthropic` or `gemini`; the next one is used if one fails.
     pub provider: SearchEngine,
+    /// Its API key, as a secret.
     pub key: Option<Secret>,
+    /// The URL of your SearXNG, with `/search`.
+    #[schemars(extend("x-default" = "the service's"))]
     pub url: Option<url::Url>,
+    /// The model that searches, for `openai`, `anthropic` and `gemini`.
     pub model: Option<String>,
+    /// The price of one search.
     #[serde(default)]
     pub price: f64,
 }

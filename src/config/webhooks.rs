@@ -21,17 +21,30 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookInEntry {
+    /// The name, which is part of the path: requests are received at `<admin.listen>/hooks/<name>`.
     pub name: String,
+    /// How requests are signed: `standard` (Standard Webhooks), `github`, `gitlab`, `stripe` or
+    /// `slack`.
     #[serde(default)]
     pub verify: Verify,
+    /// The signing secret; without it, the route does not exist.
     pub secret: Option<Secret>,
+    /// The previous secret, still accepted while set (for rotation).
     pub previous_secret: Option<Secret>,
+    /// The id of a channel.
     pub channel: String,
+    /// The chat in which a turn starts.
     pub chat: String,
+    /// The topic or thread in it.
     pub thread: Option<String>,
+    /// Whether a new chat is a group.
     #[serde(default)]
     pub group: bool,
+    /// Numeric platform id of the person on whose behalf the agent acts.
+    #[schemars(extend("x-default" = "the value of webhooks_in.chat"))]
     pub person: Option<String>,
+    /// The text for the agent, as a Jinja template of `payload`, `headers` and `name`; by default
+    /// the payload as JSON.
     #[serde(default = "everything")]
     pub template: String,
 }
@@ -39,11 +52,19 @@ pub struct WebhookInEntry {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookOutEntry {
+    /// The name of the subscription in the audit and in logs.
     pub name: String,
+    /// The URL of the receiver; a private host must be listed in `web.allowed_private_hosts`.
     pub url: url::Url,
+    /// The signing secret by Standard Webhooks: `whsec_…`, as a secret.
     pub secret: Secret,
+    /// The previous secret, which also signs while set (for rotation).
     pub previous_secret: Option<Secret>,
+    /// The events that it receives: `approval.asked`, `approval.decided`, `turn.finished`,
+    /// `turn.failed`, `artifact.delivered`, `channel.up`, `channel.down`, `budget.reached`.
     pub topics: Vec<Topic>,
+    /// The role with which it may decide approvals, through callback URLs; without a role, it may
+    /// not decide.
     pub role: Option<Role>,
 }
 

@@ -4,7 +4,6 @@ use anyhow::{Result, ensure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::key::{ConfigKey, key};
 use crate::{
     agent::{
         policy::{Action, Origin, Rule, Severity},
@@ -12,19 +11,6 @@ use crate::{
     },
     journal::role::Role,
 };
-
-pub const KEYS: &[ConfigKey] = &[
-    key(
-        "wiki.read_role",
-        "member",
-        "Role that people need for the agent to read its wiki for them",
-    ),
-    key(
-        "wiki.edit_role",
-        "member",
-        "Role that people need for the agent to change its wiki for them",
-    ),
-];
 
 const READING: &str = "wiki_{read_page,read_many,list_pages,search_pages,semantic_search,trace_source,\
     related_pages,explain_relation}";
@@ -34,7 +20,9 @@ const CHANGING: &str =
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WikiSection {
+    /// Role that people need for the agent to read its wiki for them.
     pub read_role: Role,
+    /// Role that people need for the agent to change its wiki for them.
     pub edit_role: Role,
 }
 

@@ -3,7 +3,7 @@
 use countersign::{
     agent::policy::Policy,
     app::{App, Overrides},
-    config::{Config, build, print, retention::retention},
+    config::{Config, build, keys::keys, print, retention::retention},
     store::{StoreOptions, retention::Retention},
     tools::{builder::llm_builder::BuildLimits, schedule_planner::ScheduleLimits},
 };
@@ -525,12 +525,12 @@ fn every_key_is_described() {
             section = format!("{}.", line.trim_matches(['[', ']']));
         } else if let Some((name, _)) = line.split_once(" = ") {
             let path = format!("{section}{name}");
-            let known = print::keys().any(|key| path == key.path)
+            let known = keys().any(|key| path == key.path)
                 || path.contains(".api_key.")
                 || path.contains("secret.")
                 || path.contains(".token.")
                 || path.contains(".env.");
-            assert!(known, "{path} is not in config::print::keys()");
+            assert!(known, "{path} is not in config::keys::keys()");
         }
     }
 }

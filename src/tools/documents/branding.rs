@@ -14,13 +14,14 @@ const LOGO_BYTES: u64 = 2 * 1024 * 1024;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Branding {
-    /// Folders with fonts, searched before the system's.
+    /// Folders with fonts for PDFs, searched before `fonts` beside the program and the system's.
     pub fonts: Vec<PathBuf>,
-    /// The colour of the theme `corporate`, for example `#0b3d62`.
+    /// Colour of the theme `corporate`, for example `#0b3d62`.
     pub color: Option<String>,
-    /// The logo of the theme `corporate`: a picture file.
+    /// Logo of the theme `corporate` (PNG, JPEG, SVG).
     pub logo: Option<PathBuf>,
-    /// An Office file whose look all documents take over.
+    /// A `.docx`, `.pptx` or `.xlsx` file whose fonts, colours, page setup, header, footer and logo
+    /// are used for all documents.
     pub template: Option<PathBuf>,
     /// Whether a picture of the first page precedes a Word, Excel or PowerPoint file. LibreOffice
     /// draws it, if it is installed, in one or two seconds of a core.

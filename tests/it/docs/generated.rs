@@ -8,7 +8,10 @@ use countersign::{
         rules,
     },
     app::{App, Overrides},
-    config::{Config, example, print},
+    config::{
+        Config,
+        keys::{ConfigKey, ConfigSection, sections},
+    },
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,9 +31,14 @@ pub async fn parts(cli: &Command) -> BTreeMap<&'static str, String> {
     ])
 }
 
-/// A text for a cell of a table.
+/// A text for a cell of a table. Within code, `<` is not escaped.
 fn cell(text: &str) -> String {
-    text.replace('\n', " ").replace('|', "\\|").replace('<', "\\<")
+    let text = text.replace('\n', " ").replace('|', "\\|");
+    let escape = |(at, part): (usize, &str)| match at % 2 {
+        0 => part.replace('<', "\\<"),
+        _ => part.to_owned(),
+    };
+    text.split('`').enumerate().map(escape).collect::<Vec<_>>().join("`")
 }
 
 fn table(columns: &[&str]) -> String {
@@ -40,24 +48,24 @@ fn table(columns: &[&str]) -> String {
 
 /// A table of keys for each section.
 fn configuration() -> String {
-    let mut sections: Vec<(&str, String)> = Vec::new();
-    for key in print::keys() {
-        let section = key.path.rsplit_once('.').map_or("", |(section, _)| section);
-        if sections.last().is_none_or(|(last, _)| *last != section) {
-            sections.push((section, table(&["Key", "Default", "Description"])));
-        }
-        let default = match key.default {
-            "" => "–".to_owned(),
-            default => format!("`{}`", default.replace('|', "\\|")),
-        };
-        let (_, rows) = sections.last_mut().expect("one was pushed");
-        let _ = writeln!(rows, "| `{}` | {default} | {} |", key.path, cell(key.description));
-    }
-    let part = |(section, rows): (&str, String)| match section {
-        "" => format!("## Top level\n\n{rows}\n"),
-        section => format!("## `{}`\n\n{rows}\n", example::header(section)),
+    sections().iter().map(section).collect()
+}
+
+fn section(section: &ConfigSection) -> String {
+    let heading = match section.path.as_str() {
+        "" => "Top level".to_owned(),
+        _ => format!("`{}`\n\n{}.", section.header(), section.description),
     };
-    sections.into_iter().map(part).collect()
+    let rows: String = section.keys.iter().map(key).collect();
+    format!("## {heading}\n\n{}{rows}\n", table(&["Key", "Default", "Description"]))
+}
+
+fn key(key: &ConfigKey) -> String {
+    let default = match key.default.to_string().as_str() {
+        "" => "–".to_owned(),
+        default => format!("`{}`", default.replace('|', "\\|")),
+    };
+    format!("| `{}` | {default} | {} |\n", key.path, cell(&key.description))
 }
 
 /// The help of every command, with its options.
