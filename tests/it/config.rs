@@ -3,7 +3,7 @@
 use countersign::{
     agent::policy::Policy,
     app::{App, Overrides},
-    config::{Config, build, keys::keys, print, retention::retention},
+    config::{Config, build, print, retention::retention},
     store::{StoreOptions, retention::Retention},
     tools::{builder::llm_builder::BuildLimits, schedule_planner::ScheduleLimits},
 };
@@ -11,6 +11,8 @@ use insta::assert_snapshot;
 use std::{collections::BTreeMap, io::Write as _};
 
 use crate::stable_output::stable;
+
+mod every_key;
 
 fn load(text: &str, variables: &[(&str, &str)]) -> anyhow::Result<Config> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -374,25 +376,6 @@ async fn a_discord_channel_needs_a_token_and_a_whole_key() {
     assert!(app.gateway.channels["d"].alone, "one session per token");
 }
 
-#[test]
-fn every_key_can_be_a_variable() {
-    let config = load(
-        "",
-        &[
-            ("COUNTERSIGN__DATA_DIR", "/srv/cs"),
-            ("COUNTERSIGN__ADMIN__LISTEN", "127.0.0.1:1"),
-            ("COUNTERSIGN__GUARD__DEFAULT", "deny"),
-            ("COUNTERSIGN__CHANNELS__0__ID", "w"),
-            ("COUNTERSIGN__CHANNELS__0__KIND", "web"),
-            ("COUNTERSIGN__CHANNELS__0__ALLOW", "[\"*\"]"),
-        ],
-    )
-    .unwrap();
-    assert_eq!(config.data_dir, std::path::Path::new("/srv/cs"));
-    assert_eq!(config.channels[0].allow, ["*"]);
-    assert!(load("", &[("COUNTERSIGN__ADMIN__PORT", "1")]).is_err());
-}
-
 /// All syntax errors are named at once, without the text of the line, which may be a secret.
 /// Proves S11.
 #[test]
@@ -514,132 +497,3 @@ fn the_printed_configuration_loads() {
     assert!(printed.contains("# The address of the web chat"));
     load(&printed, &[]).unwrap();
 }
-
-/// Every key of the program has a description, which the reference page shows.
-#[test]
-fn every_key_is_described() {
-    let printed = toml::to_string_pretty(&load(FULL, &[]).unwrap()).unwrap();
-    let mut section = String::new();
-    for line in printed.lines() {
-        if line.starts_with('[') {
-            section = format!("{}.", line.trim_matches(['[', ']']));
-        } else if let Some((name, _)) = line.split_once(" = ") {
-            let path = format!("{section}{name}");
-            let known = keys().any(|key| path == key.path)
-                || path.contains(".api_key.")
-                || path.contains("secret.")
-                || path.contains(".token.")
-                || path.contains(".env.");
-            assert!(known, "{path} is not in config::keys::keys()");
-        }
-    }
-}
-
-const FULL: &str = r#"
-    [store]
-    url = "sqlite://x"
-    [[datasources]]
-    name = "shop"
-    url = "sqlite://shop.db"
-    [[http.hosts]]
-    pattern = "api.example.org"
-    [[http.credentials]]
-    url = "https://api.example.org"
-    header = "X-Api-Key"
-    prefix = ""
-    secret = { env = "KEY" }
-    [[http.credentials]]
-    url = "https://other.example.org"
-    token_url = "https://login.example.org"
-    client_id = "x"
-    client_secret = { env = "KEY" }
-    [[models]]
-    id = "m"
-    provider = "ollama"
-    base_url = "http://localhost"
-    model = "llama"
-    temperature = 0.5
-    fallback = ["m"]
-    input_price = 1.0
-    output_price = 1.0
-    cached_price = 1.0
-    [[agents]]
-    id = "default"
-    model = "m"
-    workspace = "w"
-    skills_dir = "s"
-    max_steps = 1
-    max_tokens = 1
-    max_minutes = 1
-    max_output_tokens = 1
-    context_tokens = 1
-    [[channels]]
-    id = "t"
-    kind = "telegram"
-    token = "x"
-    api_url = "http://localhost"
-    mode = "webhook"
-    webhook_url = "https://x.example"
-    webhook_secret = "y"
-    public_key = "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
-    [[mcp]]
-    name = "m"
-    url = "http://localhost"
-    bearer = "x"
-    [[guard.rules]]
-    name = "n"
-    tool = "t"
-    arg_pattern = "p"
-    action = "ask"
-    [limits.person]
-    messages = 1
-    tokens = 1
-    cost = 1.0
-    tool_minutes = 1
-    [limits.conversation]
-    messages = 1
-    tokens = 1
-    cost = 1.0
-    tool_minutes = 1
-    [limits.all]
-    messages = 1
-    tokens = 1
-    cost = 1.0
-    tool_minutes = 1
-    [[limits.tools]]
-    tool = "t"
-    per_minute = 1
-    per_hour = 1
-    max_usage_count = 1
-    [audit]
-    retention = "400d"
-    [retention]
-    conversations = "400d"
-    [[hooks]]
-    name = "n"
-    on = "before_tool"
-    action = "run"
-    tool = "t"
-    argument = "a"
-    pattern = "p"
-    text = "t"
-    command = ["c"]
-    timeout = "1s"
-    max_bytes = 1
-    on_failure = "stop"
-    [[webhooks_in]]
-    name = "i"
-    secret = { env = "S" }
-    previous_secret = { env = "S" }
-    channel = "t"
-    chat = "1"
-    thread = "2"
-    person = "3"
-    [[webhooks_out]]
-    name = "o"
-    url = "https://example.org"
-    secret = { env = "S" }
-    previous_secret = { env = "S" }
-    topics = ["approval.asked"]
-    role = "operator"
-"#;
