@@ -3,7 +3,7 @@
 use super::limits::Budget;
 use crate::journal::{
     event::Seq,
-    session::{Item, Session},
+    session::{Item, RepliedCall, Session},
 };
 
 /// How many of the newest items are kept.
@@ -48,13 +48,10 @@ fn size(item: &Item) -> usize {
     match item {
         Item::Said { text, .. } | Item::Summary { text } | Item::Note { text, .. } => text.len(),
         Item::Replied { text, calls, .. } => {
-            let calls: usize = calls
-                .iter()
-                .map(|(call, result)| {
-                    call.arguments.to_string().len() + result.as_ref().map_or(0, String::len)
-                })
-                .sum();
-            text.len() + calls
+            let calls = calls.iter().map(|RepliedCall { call, result }| {
+                call.arguments.to_string().len() + result.as_ref().map_or(0, String::len)
+            });
+            text.len() + calls.sum::<usize>()
         }
         Item::Looked { .. } => 0,
     }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     journal::{
         event::{Call, JobBudget, Usage},
-        session::{CallState, Item, Session},
+        session::{CallState, Item, RepliedCall, Session},
     },
     texts::{self, Messages, UsedUp},
 };
@@ -117,8 +117,8 @@ pub fn repeated(session: &Session, call: &Call) -> Repeated {
 fn results_before<'a>(session: &'a Session, call: &'a Call) -> impl Iterator<Item = &'a str> {
     let calls = replies(session).flat_map(|calls| calls.iter().rev());
     calls
-        .filter(|(made, _)| made.tool == call.tool && made.arguments == call.arguments)
-        .filter_map(|(_, result)| result.as_deref())
+        .filter(|made| made.call.tool == call.tool && made.call.arguments == call.arguments)
+        .filter_map(|made| made.result.as_deref())
 }
 
 /// The reason not to run a call whose tool has reached its usage limit in this conversation, as
@@ -155,7 +155,9 @@ pub fn looping(session: &Session, words: &Messages) -> Option<String> {
     }
     let is_unreadable = |call: &Call| !call.arguments.is_object();
     if session.open_calls().any(|open| is_unreadable(&open.call)) {
-        let replies = replies(session).filter(|calls| calls.iter().any(|(c, _)| is_unreadable(c)));
+        let is_unreadable_reply =
+            |calls: &&[RepliedCall]| calls.iter().any(|made| is_unreadable(&made.call));
+        let replies = replies(session).filter(is_unreadable_reply);
         if replies.count() >= UNREADABLE {
             return Some(words.unreadable_calls.to_owned());
         }
@@ -167,7 +169,7 @@ pub fn looping(session: &Session, words: &Messages) -> Option<String> {
 }
 
 /// The calls of each reply of this turn with their results, the newest reply first.
-fn replies(session: &Session) -> impl Iterator<Item = &[(Call, Option<String>)]> {
+fn replies(session: &Session) -> impl Iterator<Item = &[RepliedCall]> {
     let turn = session.items.iter().rev().take_while(|item| !matches!(item, Item::Said { .. }));
     turn.filter_map(|item| match item {
         Item::Replied { calls, .. } => Some(calls.as_slice()),

@@ -43,7 +43,7 @@ pub enum Effect {
     /// Run these calls concurrently.
     Run(Vec<Cleared>),
     /// Start sub-agents for these calls.
-    Delegate(Vec<(Cleared, Vec<Task>)>),
+    Delegate(Vec<DelegatingCall>),
     /// Request these approvals.
     Ask(Vec<ApprovalNeeded>),
     /// Record events that need no action: refusals, enabled tools, loaded skills.
@@ -54,6 +54,13 @@ pub enum Effect {
     Answer(String),
     /// Fail the turn with this reason.
     Fail(String),
+}
+
+/// A cleared call with the tasks that it delegates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DelegatingCall {
+    pub cleared: Cleared,
+    pub tasks: Vec<Task>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +153,7 @@ struct Plan {
     settle: Vec<Event>,
     ask: Vec<ApprovalNeeded>,
     run: Vec<Cleared>,
-    delegate: Vec<(Cleared, Vec<Task>)>,
+    delegate: Vec<DelegatingCall>,
 }
 
 /// The context in which calls are judged.
@@ -224,7 +231,9 @@ impl Plan {
             Verdict::Run(cleared) => {
                 match delegation::delegated(call, &agent.catalog.coworkers, context.depth) {
                     None => self.run.push(*cleared),
-                    Some(DelegationCall::Tasks(tasks)) => self.delegate.push((*cleared, tasks)),
+                    Some(DelegationCall::Tasks(tasks)) => {
+                        self.delegate.push(DelegatingCall { cleared: *cleared, tasks });
+                    }
                     Some(DelegationCall::Reply(text)) => {
                         self.settle.push(ended(call, Outcome::Done, text));
                     }

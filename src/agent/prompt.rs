@@ -14,7 +14,7 @@ use super::{
 use crate::journal::{
     event::{Attachment, Call, PromptRequest, Seq},
     session::messages::{FileState, SentFile},
-    session::{Item, Session},
+    session::{Item, RepliedCall, Session},
 };
 
 /// A request to a model. Each request appends to the previous one.
@@ -225,9 +225,9 @@ fn newest_pictures(mut messages: Vec<Message>) -> Vec<Message> {
     messages
 }
 
-fn replied(text: &str, calls: &[(Call, Option<String>)]) -> Vec<Message> {
-    let made = calls.iter().map(|(call, _)| call.clone()).collect();
-    let results = calls.iter().map(|(call, result)| Message::Tool {
+fn replied(text: &str, calls: &[RepliedCall]) -> Vec<Message> {
+    let made = calls.iter().map(|made| made.call.clone()).collect();
+    let results = calls.iter().map(|RepliedCall { call, result }| Message::Tool {
         call: call.clone(),
         text: result.clone().unwrap_or_else(|| "No result.".into()),
     });

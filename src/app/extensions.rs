@@ -131,7 +131,7 @@ impl Connector {
             let result = self.connect(&name, &server).await;
             (name, server, result)
         });
-        let mut failed = Vec::new();
+        let mut failed = BTreeMap::new();
         for (name, server, result) in join_all(new).await {
             match result {
                 Ok((supervisor, has_tools)) => {
@@ -139,7 +139,9 @@ impl Connector {
                     let supervision = Supervision::NotStarted(Some(Box::new(supervisor)));
                     connected.insert(name, ConnectedServer { server, supervision });
                 }
-                Err(problem) => failed.push((name, format!("{problem:#}"))),
+                Err(problem) => {
+                    failed.insert(name, format!("{problem:#}"));
+                }
             }
         }
         drop(connected);
@@ -148,14 +150,14 @@ impl Connector {
     }
 
     /// Logs why servers could not be started, once for each reason.
-    fn report(&self, failed: Vec<(String, String)>) {
+    fn report(&self, failed: BTreeMap<String, String>) {
         let mut reported = self.reported.lock();
         for (name, problem) in &failed {
             if reported.get(name) != Some(problem) {
                 tracing::warn!(mcp.server = name, problem, "could not start an installed server");
             }
         }
-        *reported = failed.into_iter().collect();
+        *reported = failed;
     }
 
     /// Loads the tools of a server if it answers; otherwise its supervision retries.

@@ -8,8 +8,11 @@ use super::{shown, tools};
 use crate::{
     admin::{Admin, push::Push},
     config::{Config, ProviderName, oidc, webhooks},
-    gateway::{Gateway, webhooks::outgoing::WebhookSender},
-    store::webhooks::subscriptions::Topic,
+    gateway::{
+        Gateway,
+        webhooks::{Subscription, outgoing::WebhookSender},
+    },
+    store::webhooks::subscriptions::SubscribedTopics,
     tools::web::client::WebClient,
     worker::Worker,
 };
@@ -52,9 +55,13 @@ fn metrics_token(
 }
 
 /// The topics of each subscription.
-pub(super) fn topics(webhook_sender: &WebhookSender) -> Vec<(String, Vec<Topic>)> {
+pub(super) fn topics(webhook_sender: &WebhookSender) -> Vec<SubscribedTopics> {
     let subscriptions = webhook_sender.subscriptions.iter();
-    subscriptions.map(|(name, one)| (name.clone(), one.topics.clone())).collect()
+    let topics = |(name, one): (&String, &Subscription)| SubscribedTopics {
+        name: name.clone(),
+        topics: one.topics.clone(),
+    };
+    subscriptions.map(topics).collect()
 }
 
 /// Builds the sender of webhook deliveries.

@@ -52,7 +52,7 @@ pub(super) async fn execute(
             let commands: &[_] = if by.is_visitor() { &[] } else { &context.prompts };
             prompts::help(words, commands)
         }
-        Command::Whoami => words.whoami([&by.name, &by.id, &context.channel, typed.role.as_str()]),
+        Command::Whoami => words.whoami(by, &context.channel, typed.role),
         Command::Status => {
             let open =
                 (words.pending_approvals)(approval_store::pending(tx, conversation).await?.len());

@@ -4,7 +4,7 @@ use super::session::Session;
 
 /// The version of the fold. Increase it whenever the same events yield a different session, or the
 /// serialisation changes: snapshots of other versions are ignored.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 /// Larger sessions are not stored but folded again each time. Compaction keeps sessions far below
 /// this size.
@@ -38,6 +38,7 @@ mod tests {
         (2, "c6d80354004747780f8ad689fe4df3758cb9bfd6bd6d3fda028d9679de9106cb"),
         (3, "46883fc8077cb34db44140205f75fe22b8b7f5c37660aab300d52f41b63c3ff6"),
         (4, "b2e2242c40b8f2859f59c43db3fa285e57f4497e5796885d1895db9c8e673a4a"),
+        (5, "f459deda20b4bd8c0b7fff09233e8868e4ffa31ae81c53ce8cf2666e291e3cac"),
     ];
 
     /// A journal with an event of each kind.

@@ -1,6 +1,8 @@
 //! German.
 
-use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
+use super::{
+    BudgetScope, GrantTexts, GrantWords, Messages, ReasonTexts, UnclearReason, UsedUp, linking,
+};
 
 pub(super) const WORDS: Messages = Messages {
     allowed_to_run: |tool| format!("**{tool}** erlauben?"),
@@ -189,7 +191,7 @@ pub(super) const WORDS: Messages = Messages {
         whose_person: "für Anfragen derselben Person, in allen Chats",
         whose_conversation: "für alle in dieser Unterhaltung",
         whose_bot: "für alle, in allen Chats",
-        proposal: |[tool, covered, whose, until, uses]| {
+        proposal: |tool, covered, &GrantWords { whose, until, uses }| {
             format!(
                 "**Immer** würde erlauben, ohne noch einmal zu fragen:\n\n- {tool}: {covered}\n- \
                     {whose}\n- bis {until}, {uses}\n\nDiese Berechtigung erteilen?"
@@ -223,7 +225,9 @@ pub(super) const WORDS: Messages = Messages {
         for_person: |person| format!("für {person}"),
         in_conversation: "in einer Unterhaltung",
         for_everybody: "für alle",
-        line: |[whose, until, uses, by]| format!("{whose}, bis {until}, {uses}, erteilt von {by}"),
+        line: |&GrantWords { whose, until, uses }, by| {
+            format!("{whose}, bis {until}, {uses}, erteilt von {by}")
+        },
         proposed: "Prüfe, was damit erlaubt würde. Erteile die Berechtigung dann, oder geh zurück.",
         not_given: "Es wurde nichts entschieden.",
         not_offered: "Das kann nur einmal erlaubt oder abgelehnt werden.",

@@ -1,6 +1,8 @@
 //! English.
 
-use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
+use super::{
+    BudgetScope, GrantTexts, GrantWords, Messages, ReasonTexts, UnclearReason, UsedUp, linking,
+};
 
 pub(super) const WORDS: Messages = Messages {
     allowed_to_run: |tool| format!("Allow **{tool}**?"),
@@ -163,7 +165,7 @@ pub(super) const WORDS: Messages = Messages {
         whose_person: "for requests by the same person, in all chats",
         whose_conversation: "for everyone in this conversation",
         whose_bot: "for everyone, in all chats",
-        proposal: |[tool, covered, whose, until, uses]| {
+        proposal: |tool, covered, &GrantWords { whose, until, uses }| {
             format!(
                 "**Always** would allow, without asking again:\n\n- {tool}: {covered}\n- \
                     {whose}\n- until {until}, {uses}\n\nGrant this permission?"
@@ -196,7 +198,9 @@ pub(super) const WORDS: Messages = Messages {
         for_person: |person| format!("for {person}"),
         in_conversation: "in one conversation",
         for_everybody: "for everyone",
-        line: |[whose, until, uses, by]| format!("{whose}, until {until}, {uses}, granted by {by}"),
+        line: |&GrantWords { whose, until, uses }, by| {
+            format!("{whose}, until {until}, {uses}, granted by {by}")
+        },
         proposed: "Check what this would allow, then grant it or go back.",
         not_given: "Nothing was decided.",
         not_offered: "This can only be allowed once, or denied.",

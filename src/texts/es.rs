@@ -1,6 +1,8 @@
 //! Spanish.
 
-use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
+use super::{
+    BudgetScope, GrantTexts, GrantWords, Messages, ReasonTexts, UnclearReason, UsedUp, linking,
+};
 
 pub(super) const WORDS: Messages = Messages {
     allowed_to_run: |tool| format!("¿Permitir **{tool}**?"),
@@ -174,7 +176,7 @@ pub(super) const WORDS: Messages = Messages {
         whose_person: "para las solicitudes de la misma persona, en todos los chats",
         whose_conversation: "para todos en esta conversación",
         whose_bot: "para todos, en todos los chats",
-        proposal: |[tool, covered, whose, until, uses]| {
+        proposal: |tool, covered, &GrantWords { whose, until, uses }| {
             format!(
                 "**Siempre** permitiría, sin preguntar otra vez:\n\n- {tool}: {covered}\n- \
                     {whose}\n- hasta el {until}, {uses}\n\n¿Conceder este permiso?"
@@ -208,7 +210,7 @@ pub(super) const WORDS: Messages = Messages {
         for_person: |person| format!("para {person}"),
         in_conversation: "en una conversación",
         for_everybody: "para todos",
-        line: |[whose, until, uses, by]| {
+        line: |&GrantWords { whose, until, uses }, by| {
             format!("{whose}, hasta el {until}, {uses}, concedido por {by}")
         },
         proposed: "Revisa lo que permitiría y, después, concédelo o vuelve atrás.",

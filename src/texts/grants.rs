@@ -15,6 +15,13 @@ fn short(name: &str) -> String {
     name.chars().take(40).collect()
 }
 
+/// The terms of a grant in words.
+pub struct GrantWords<'a> {
+    pub whose: &'a str,
+    pub until: &'a str,
+    pub uses: &'a str,
+}
+
 pub struct GrantTexts {
     /// The number of votes, the number required, the names.
     pub votes: fn(usize, usize, &str) -> String,
@@ -27,8 +34,8 @@ pub struct GrantTexts {
     pub whose_person: &'static str,
     pub whose_conversation: &'static str,
     pub whose_bot: &'static str,
-    /// Tool, subject, scope, expiry, number of uses.
-    pub proposal: fn([&str; 5]) -> String,
+    /// Tool, subject.
+    pub proposal: fn(&str, &str, &GrantWords<'_>) -> String,
     /// The code of the approval.
     pub type_yes: Fmt1,
     pub everything: &'static str,
@@ -48,8 +55,8 @@ pub struct GrantTexts {
     pub for_person: Fmt1,
     pub in_conversation: &'static str,
     pub for_everybody: &'static str,
-    /// Scope, expiry, number of uses, the person who gave it.
-    pub line: fn([&str; 4]) -> String,
+    /// The person who gave it.
+    pub line: fn(&GrantWords<'_>, &str) -> String,
     pub proposed: &'static str,
     pub not_given: &'static str,
     pub not_offered: &'static str,
@@ -85,7 +92,9 @@ impl Messages {
             Scope::Bot => words.whose_bot,
         };
         let (tool, covered) = (plain(&grant.tool), words.covered(&grant.covers));
-        (words.proposal)([&tool, &covered, whose, &until(grant), &(words.uses)(grant.uses_left)])
+        let (until, uses) = (until(grant), (words.uses)(grant.uses_left));
+        let terms = GrantWords { whose, until: &until, uses: &uses };
+        (words.proposal)(&tool, &covered, &terms)
     }
 
     /// The same for platforms without buttons.
@@ -153,7 +162,8 @@ impl GrantTexts {
             Scope::Bot => self.for_everybody.to_owned(),
         };
         let by = plain(&short(&grant.given_by.name));
-        (self.line)([&whose, &until(grant), &(self.uses)(grant.uses_left), &by])
+        let (until, uses) = (until(grant), (self.uses)(grant.uses_left));
+        (self.line)(&GrantWords { whose: &whose, until: &until, uses: &uses }, &by)
     }
 }
 

@@ -52,7 +52,10 @@ mod zh;
 use channels::{Button, Choice, text};
 use chrono::TimeDelta;
 
-use crate::journal::event::{ApprovalPurpose, Status};
+use crate::journal::{
+    event::{ApprovalPurpose, Speaker, Status},
+    role::Role,
+};
 pub use approval::{ApprovalParts, ApprovalText, arguments_file, everything, in_short};
 pub use chat_script::ScriptTexts;
 pub use completions::CompletionTexts;
@@ -312,9 +315,9 @@ impl Messages {
         (self.unsupported)(&text::escape(content))
     }
 
-    /// Name, id, channel, role.
-    pub fn whoami(&self, [name, id, channel, role]: [&str; 4]) -> String {
-        (self.whoami)(&plain(name), &text::escape(id), &text::escape(channel), role)
+    pub fn whoami(&self, person: &Speaker, channel: &str, role: Role) -> String {
+        let (name, id) = (plain(&person.name), text::escape(&person.id));
+        (self.whoami)(&name, &id, &text::escape(channel), role.as_str())
     }
 
     /// Describes what the conversation waits for: people, and sub-agents by name.
@@ -423,8 +426,10 @@ mod tests {
             }
             assert!(words.waiting_for_you.contains("/stop"));
             assert!(words.which_one.contains("/allow"));
-            let who = words.whoami(["Ann", "17", "tg", "owner"]);
+            let ann = Speaker { id: "17".into(), name: "Ann".into() };
+            let who = words.whoami(&ann, "tg", Role::Owner);
             assert!(["Ann", "17", "tg", "owner"].iter().all(|part| who.contains(part)), "{who}");
+            let terms = grants::GrantWords { whose: "whose", until: "until", uses: "uses" };
             for (one, part) in [
                 (words.settled(Status::Allowed, "T", "Ann"), "Ann"),
                 (words.settled(Status::Denied, "T", "Ann"), "Ann"),
@@ -457,7 +462,7 @@ mod tests {
                 ((words.grant_texts.halted)(12), "/panic off"),
                 ((words.grant_texts.type_yes)("1a2b"), "/always 1a2b yes"),
                 (words.grant_texts.grants_usage.into(), "/grants revoke"),
-                ((words.grant_texts.line)(["whose", "until", "uses", "Ann"]), "Ann"),
+                ((words.grant_texts.line)(&terms, "Ann"), "Ann"),
                 (words.ruled(Some("mail"), Some(UnclearReason::Script), Some("rm")), "(`rm`)"),
                 (
                     words.daily_limit_reached(BudgetScope::All, UsedUp::Money, TimeDelta::hours(3)),

@@ -1,6 +1,6 @@
 //! Fixed texts for the model, which are always in English.
 
-use crate::journal::event::Decider;
+use crate::journal::event::{Decider, ToolResult};
 
 pub const CHANGED_SINCE_ASKED: &str =
     "Denied: the call differs from the one that was approved. Make it again if it is still needed.";
@@ -99,8 +99,7 @@ pub fn coworker_failed(agent: &str, reason: &str) -> String {
     format!("{agent} did not finish: {reason}")
 }
 
-/// The answers of several sub-agents, in the order of their tasks.
-pub fn answers(all: &[(String, String)]) -> String {
-    let part = |(agent, text): &(String, String)| format!("## {agent}\n{text}");
-    all.iter().map(part).collect::<Vec<_>>().join("\n\n")
+/// The answer of one of several sub-agents.
+pub fn answer_of(agent: &str, result: ToolResult) -> ToolResult {
+    ToolResult { text: format!("## {agent}\n{}", result.text), ..result }
 }

@@ -1,6 +1,8 @@
 //! Simplified Chinese.
 
-use super::{BudgetScope, GrantTexts, Messages, ReasonTexts, UnclearReason, UsedUp, linking};
+use super::{
+    BudgetScope, GrantTexts, GrantWords, Messages, ReasonTexts, UnclearReason, UsedUp, linking,
+};
 
 pub(super) const WORDS: Messages = Messages {
     allowed_to_run: |tool| format!("允许 **{tool}** 吗？"),
@@ -132,7 +134,7 @@ pub(super) const WORDS: Messages = Messages {
         whose_person: "适用于同一个人的请求，在所有聊天中",
         whose_conversation: "适用于此对话中的所有人",
         whose_bot: "适用于所有人，在所有聊天中",
-        proposal: |[tool, covered, whose, until, uses]| {
+        proposal: |tool, covered, &GrantWords { whose, until, uses }| {
             format!(
                 "**始终允许**后，以下操作将不再询问：\n\n- {tool}：{covered}\n- {whose}\n- 有效期至 \
                     {until}，{uses}\n\n授予此许可吗？"
@@ -162,7 +164,9 @@ pub(super) const WORDS: Messages = Messages {
         for_person: |person| format!("适用于 {person}"),
         in_conversation: "在一个对话中",
         for_everybody: "适用于所有人",
-        line: |[whose, until, uses, by]| format!("{whose}，有效期至 {until}，{uses}，由 {by} 授予"),
+        line: |&GrantWords { whose, until, uses }, by| {
+            format!("{whose}，有效期至 {until}，{uses}，由 {by} 授予")
+        },
         proposed: "请先确认这将允许什么，然后授予或返回。",
         not_given: "尚未作出决定。",
         not_offered: "此项只能允许一次或拒绝。",

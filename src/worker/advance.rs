@@ -141,7 +141,7 @@ impl Turn<'_> {
             }
             Effect::Compact { upto } => think::compact(self, upto).await,
             Effect::Run(cleared) => act::run(self, cleared, running).await,
-            Effect::Delegate(orders) => delegate::delegate(self, orders, running).await,
+            Effect::Delegate(calls) => delegate::delegate(self, calls, running).await,
             Effect::Ask(approvals) => approval_requests::ask(self, approvals).await,
             Effect::Settle(events) => {
                 let facts = audit::refused(self, &[], &events);

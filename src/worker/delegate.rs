@@ -13,12 +13,12 @@ use super::{
 use crate::{
     agent::{
         delegation::{ANSWER_CHARS, AT_WORK},
-        guard::Cleared,
+        next::DelegatingCall,
     },
     journal::{
         event::{Event, InheritedState, Outcome, ToolResult},
         ids::{CallId, ConversationId},
-        session::{Session, delegation::Task},
+        session::Session,
     },
     store::{
         conversations::tasks::{self, Delegation, TaskAnswer},
@@ -32,12 +32,12 @@ use crate::{
 /// answered.
 pub(super) async fn delegate(
     turn: &Turn<'_>,
-    orders: Vec<(Cleared, Vec<Task>)>,
+    calls: Vec<DelegatingCall>,
     running: &mut Running,
 ) -> Result<Flow> {
-    let (cleared, tasks): (Vec<_>, Vec<_>) = orders.into_iter().unzip();
-    let mut tasks: BTreeMap<_, _> =
-        cleared.iter().map(|cleared| cleared.call().id.clone()).zip(tasks).collect();
+    let tasks_of = |made: &DelegatingCall| (made.cleared.call().id.clone(), made.tasks.clone());
+    let mut tasks: BTreeMap<_, _> = calls.iter().map(tasks_of).collect();
+    let cleared = calls.into_iter().map(|made| made.cleared).collect();
     let (cleared, ends) = limits::admit(turn, cleared, running).await?;
     let mut change = turn.change(ends, vec![]);
     let mut at_work = at_work(turn).await?;

@@ -117,7 +117,7 @@ fn unread_text(session: &Session) -> String {
         _ => None,
     });
     let results = session.items.iter().rev().find_map(|item| match item {
-        Item::Replied { calls, .. } => Some(calls.iter().filter_map(|(_, text)| text.as_deref())),
+        Item::Replied { calls, .. } => Some(calls.iter().filter_map(|made| made.result.as_deref())),
         _ => None,
     });
     let unread_results = results.into_iter().flatten().filter(|_| session.has_unread_results());

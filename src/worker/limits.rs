@@ -22,7 +22,7 @@ use crate::{
     store::{
         channels::inbox,
         usage::{
-            UsageRecord, UsageSource,
+            RatedCall, UsageRecord, UsageSource,
             spent::{Request, UsageScope},
         },
         webhooks::subscriptions::{self, Topic},
@@ -145,14 +145,14 @@ pub(super) async fn admit(
     let limited = |cleared: &Cleared| {
         let Call { id, tool, .. } = cleared.call();
         let rate = rate_of(turn, tool).filter(|_| !running.counted.contains(id))?;
-        Some((id.clone(), (tool.clone(), rate)))
+        Some((id.clone(), RatedCall { tool: tool.clone(), rate }))
     };
     let mut limited: Vec<_> = cleared.iter().filter_map(limited).collect();
     if limited.is_empty() {
         return Ok((cleared, ends));
     }
     // Sorted by row, so that two nodes cannot deadlock.
-    limited.sort_by(|(_, (one, _)), (_, (other, _))| one.cmp(other));
+    limited.sort_by(|(_, one), (_, other)| one.tool.cmp(&other.tool));
     let (ids, asked): (Vec<_>, Vec<_>) = limited.into_iter().unzip();
     let answers = gateway.store.admit(&person, asked, now).await?;
     let mut refused = BTreeMap::new();

@@ -14,7 +14,7 @@ use crate::{
         event::{Attachment, Call, Entry, Event, Speaker},
         ids::ConversationId,
         session::{
-            CallState, Item, OpenCall, Session, TurnUsage,
+            CallState, Item, OpenCall, RepliedCall, Session, TurnUsage,
             messages::{FileState, SentFile},
         },
     },
@@ -214,9 +214,9 @@ fn of_item(item: &Item) -> usize {
         }
         Item::Summary { text } | Item::Note { text, .. } => text.len(),
         Item::Replied { text, calls, .. } => {
-            let calls = calls
-                .iter()
-                .map(|(call, result)| of_call(call) + result.as_ref().map_or(0, String::len));
+            let calls = calls.iter().map(|RepliedCall { call, result }| {
+                of_call(call) + result.as_ref().map_or(0, String::len)
+            });
             text.len() + calls.sum::<usize>()
         }
         Item::Looked { view, .. } => of_attachment(view),

@@ -136,7 +136,7 @@ struct Drafting<'t, 'w> {
 impl<'t, 'w> Drafting<'t, 'w> {
     fn of(turn: &'t Turn<'w>) -> Self {
         // A scheduled task may have nothing to show, and people do not see a sub-agent's text.
-        let silent = turn.session.turn.ticked
+        let silent = turn.session.turn.is_scheduled
             || turn.claimed.sub_agent.is_some()
             || hooks::any(turn.worker, HookPoint::AfterLlm);
         Self { turn, silent, text: Mutex::default() }
@@ -232,7 +232,7 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
     let used = vec![limits::reply_usage(turn, upto, &reply)];
     let usage = reply.usage;
     let HookedReply { text, calls, events } = hooks::after_llm(turn, upto, reply).await;
-    let silent = turn.session.turn.ticked && text.trim() == SILENT;
+    let silent = turn.session.turn.is_scheduled && text.trim() == SILENT;
     let written = Some(&text).filter(|text| !silent && !text.trim().is_empty());
     let shown = match written.map(|text| shown(turn, text)) {
         Some(markdown) => long_answers::parts(turn, markdown).await,

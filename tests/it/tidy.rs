@@ -213,6 +213,41 @@ fn parameters_are_not_tuples() {
     }
 }
 
+/// Files with parameters that are lists of keys and values.
+const KEYED_LISTS: &[(&str, &str)] = &[
+    ("channels/src/telegram/api.rs", "the fields of a form"),
+    ("renderers/src/edit/tree.rs", "the attributes of an XML element"),
+    ("renderers/src/package/xml.rs", "the attributes of an XML element"),
+    ("renderers/src/pptx/markup.rs", "the attributes of an XML element"),
+    ("renderers/src/xlsx/formula/parse.rs", "operators by their signs"),
+    ("src/admin/markdown_html.rs", "the names and values of placeholders"),
+    ("src/admin/console/start.rs", "the keys and values of an entry of the configuration"),
+    ("src/store/metrics/counter.rs", "the labels of a metric, as the crate metrics takes them"),
+    ("src/testing/scripted.rs", "tools and their arguments, in the scripts of tests"),
+    ("src/texts/template.rs", "the names and values of placeholders"),
+];
+
+/// A list may contain tuples if each is a key and its value.
+#[test]
+fn lists_as_parameters_do_not_contain_tuples() {
+    let mut known = BTreeSet::new();
+    for (name, source) in
+        syntax::sources(&["src", "channels/src", "renderers/src", "sandbox/src", "macros/src"])
+    {
+        let is_keyed = KEYED_LISTS.iter().any(|(file, _)| *file == name);
+        let lists = source.tuple_lists;
+        assert!(is_keyed || lists.is_empty(), "{name}: {lists:?}");
+        known.extend((!lists.is_empty()).then_some(name));
+    }
+    for (file, _) in KEYED_LISTS {
+        assert!(known.contains(*file), "{file} has no such parameter any more");
+    }
+    let sample = "
+        fn a(a: &[(A, B)]) {} fn b(b: Option<Vec<(A, B)>>) {} fn c(c: &mut [(A, B); 2]) {}
+        fn d(d: impl Iterator<Item = (A, B)>) {} fn e(e: &BTreeMap<(A, B), C>, f: &[A]) {}";
+    assert_eq!(syntax::source("src/sample.rs", sample).tuple_lists, ["a", "b", "c", "d"]);
+}
+
 /// Rows with more than two columns are structs, whose columns are read by name.
 #[test]
 fn wide_rows_have_named_columns() {

@@ -29,12 +29,13 @@ impl<'a> Call<'a> {
             goes_on,
         })
     }
+
+    /// The message id for an invocation that has no answer yet.
+    pub(super) fn message_id(&self) -> String {
+        let Self { id, application, token, private, .. } = self;
+        let private = if *private { format!(":{PRIVATE}") } else { String::new() };
+        MessageRef::Command(&format!("{id}:{application}:{token}{private}")).to_string()
+    }
 }
 
 const PRIVATE: &str = "private";
-
-/// The message id for an invocation.
-pub(super) fn call(private: bool, [id, application, token]: [&str; 3]) -> String {
-    let private = if private { format!(":{PRIVATE}") } else { String::new() };
-    MessageRef::Command(&format!("{id}:{application}:{token}{private}")).to_string()
-}

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Discord,
-    call::call,
+    call::Call,
     config::Command,
     ids::{id, time},
     receive::{here, unparsed},
@@ -98,7 +98,14 @@ impl Discord {
                 reason: Some(reason).filter(|reason| !reason.is_empty()),
             },
             Some(Act::Command { text, command }) => IncomingContent::Text {
-                message: call(command.private, [own, application, token]),
+                message: Call {
+                    id: own,
+                    application,
+                    token,
+                    private: command.private,
+                    goes_on: false,
+                }
+                .message_id(),
                 text,
                 reply_to: None,
                 addressed: true,

@@ -156,7 +156,7 @@ pub enum Block {
         blocks: Vec<Block>,
     },
     /// Terms with their definitions.
-    Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
+    Definitions(Vec<Definition>),
     /// Columns side by side, each read from top to bottom.
     Columns(Vec<Vec<Block>>),
     /// A chart.
@@ -178,6 +178,15 @@ pub struct List {
     pub tight: bool,
     /// The items.
     pub items: Vec<Item>,
+}
+
+/// A term and its definitions.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Definition {
+    /// The term.
+    pub term: Vec<Inline>,
+    /// The content of all its definitions.
+    pub description: Vec<Block>,
 }
 
 /// An item of a list.

@@ -1,6 +1,6 @@
 //! Visits or changes all blocks or inlines of a document.
 
-use super::{Block, Inline};
+use super::{Block, Definition, Inline};
 
 /// Calls `see` for `blocks` and all nested blocks.
 pub fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
@@ -9,7 +9,9 @@ pub fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
         match block {
             Block::List(list) => list.items.iter().for_each(|i| each_block_of(&i.blocks, see)),
             Block::Quote { blocks, .. } => each_block_of(blocks, see),
-            Block::Definitions(items) => items.iter().for_each(|(_, b)| each_block_of(b, see)),
+            Block::Definitions(items) => {
+                items.iter().for_each(|item| each_block_of(&item.description, see));
+            }
             Block::Columns(columns) => columns.iter().for_each(|c| each_block_of(c, see)),
             _ => {}
         }
@@ -29,7 +31,7 @@ pub(super) fn each_in_blocks<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a In
             }
             Block::Quote { blocks, .. } => each_in_blocks(blocks, see),
             Block::Definitions(items) => {
-                for (term, description) in items {
+                for Definition { term, description } in items {
                     each_in(term, see);
                     each_in_blocks(description, see);
                 }
@@ -89,7 +91,7 @@ pub fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) 
             }
             Block::Quote { blocks, .. } => change_blocks(blocks, change),
             Block::Definitions(items) => {
-                for (term, description) in items {
+                for Definition { term, description } in items {
                     change_all(term, change);
                     change_blocks(description, change);
                 }

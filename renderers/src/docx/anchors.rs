@@ -87,8 +87,8 @@ impl HeadingAnchors {
                     list.items.iter().for_each(|item| self.walk(&item.blocks, seen, depth + 1));
                 }
                 Block::Definitions(terms) => {
-                    for (_, blocks) in terms {
-                        self.walk(blocks, seen, depth + 1);
+                    for item in terms {
+                        self.walk(&item.description, seen, depth + 1);
                     }
                 }
                 _ => {}

@@ -1,7 +1,7 @@
 //! Blocks as paragraphs. Larger block types have their own files.
 
 use super::draw::{Draw, Place};
-use crate::document::{Align, Block, Inline};
+use crate::document::{Align, Block, Definition, Inline};
 use crate::package::sections::after_comments;
 use crate::package::text::{DEPTH, PictureText, announces, begins_page, flat, plain};
 use crate::package::words::{self, TABLE};
@@ -109,14 +109,14 @@ impl Draw<'_> {
             Block::Quote { alert: None, blocks } => self.quote(xml, blocks, place),
             Block::Quote { alert: Some(alert), blocks } => self.alert(xml, *alert, blocks, place),
             Block::Definitions(terms) => {
-                for (term, blocks) in terms {
+                for Definition { term, description } in terms {
                     self.shaped(
                         xml,
                         term,
                         Shape { style: "DefinitionTerm", ..shape(place) },
                         place,
                     );
-                    self.blocks(xml, blocks, place.indented(567));
+                    self.blocks(xml, description, place.indented(567));
                 }
             }
             Block::Columns(columns) => self.columns(xml, columns, place),

@@ -103,7 +103,7 @@ impl PageCount {
             Block::Quote { blocks, .. } => all(blocks),
             Block::Columns(columns) => columns.iter().for_each(|column| all(column)),
             Block::List(list) => list.items.iter().for_each(|item| all(&item.blocks)),
-            Block::Definitions(terms) => terms.iter().for_each(|(_, blocks)| all(blocks)),
+            Block::Definitions(terms) => terms.iter().for_each(|item| all(&item.description)),
             _ => {}
         }
     }
@@ -134,7 +134,8 @@ fn height(block: &Block, width: f64, depth: usize) -> f64 {
         }
         Block::Quote { blocks: inside, .. } => blocks(inside, width - 20.0, depth + 1) + 20.0,
         Block::Definitions(terms) => {
-            terms.iter().map(|(_, inside)| LINE + blocks(inside, width - 28.0, depth + 1)).sum()
+            let width = width - 28.0;
+            terms.iter().map(|item| LINE + blocks(&item.description, width, depth + 1)).sum()
         }
         Block::Columns(columns) => {
             let share = width / columns.len().max(1) as f64 - 14.0;

@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::{clean, html, inlines, pictures};
 use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
-use crate::document::{Alert, Align, Block, Inline, Item, List, Table, plain_text};
+use crate::document::{Alert, Align, Block, Definition, Inline, Item, List, Table, plain_text};
 
 /// A pie chart with more slices than this is questioned.
 const SLICES: usize = 10;
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
 
     /// A term with several definitions gets them all.
     fn definitions(&mut self, node: Node<'a>, depth: usize) -> Block {
-        let mut items: Vec<(Vec<Inline>, Vec<Block>)> = Vec::new();
+        let mut items: Vec<Definition> = Vec::new();
         for part in node.children().flat_map(comrak::nodes::AstNode::children) {
             if matches!(part.data().value, NodeValue::DescriptionTerm) {
                 let mut term = Vec::new();
@@ -181,9 +181,9 @@ impl<'a> Reader<'a> {
                         other => self.orphans.push(other),
                     }
                 }
-                items.push((term, Vec::new()));
-            } else if let Some((_, description)) = items.last_mut() {
-                description.append(&mut self.blocks(part, depth + 1));
+                items.push(Definition { term, description: Vec::new() });
+            } else if let Some(item) = items.last_mut() {
+                item.description.append(&mut self.blocks(part, depth + 1));
             }
         }
         Block::Definitions(items)

@@ -79,8 +79,8 @@ fn each_heading(blocks: &mut [Block], see: &mut dyn FnMut(&mut Vec<Inline>)) {
             }
             Block::Quote { blocks, .. } => each_heading(blocks, see),
             Block::Definitions(items) => {
-                for (_, blocks) in items {
-                    each_heading(blocks, see);
+                for item in items {
+                    each_heading(&mut item.description, see);
                 }
             }
             Block::Columns(columns) => columns.iter_mut().for_each(|c| each_heading(c, see)),

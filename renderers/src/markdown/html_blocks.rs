@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::tags::{APART, Open, heading_level, is_apart};
 use super::{clean, heading_ids};
 use crate::budgets::NESTING;
-use crate::document::{Align, Block, Inline, Item, List};
+use crate::document::{Align, Block, Definition, Inline, Item, List};
 use crate::package::text::flat;
 
 /// The blocks built so far, and the elements that are still open.
@@ -26,7 +26,7 @@ enum OpenTag {
     Quote(Vec<Block>),
     /// Its level and its id.
     Heading(u8, Option<String>),
-    Definitions(Vec<(Vec<Inline>, Vec<Block>)>),
+    Definitions(Vec<Definition>),
     /// A term; its text follows.
     Term,
     Table(HtmlTable),
@@ -225,7 +225,7 @@ impl Builder {
         } else if let Some(OpenTag::Definitions(items)) = self.frames.last_mut()
             && items.is_empty()
         {
-            items.push((Vec::new(), Vec::new()));
+            items.push(Definition::default());
         }
     }
 
@@ -271,7 +271,7 @@ impl Builder {
             Some(OpenTag::Term) => {
                 let at = self.frames.len().saturating_sub(2);
                 if let Some(OpenTag::Definitions(items)) = self.frames.get_mut(at) {
-                    items.push((content, Vec::new()));
+                    items.push(Definition { term: content, description: Vec::new() });
                 }
             }
             _ => self.push(Block::Paragraph(content)),
@@ -301,10 +301,10 @@ impl Builder {
                 OpenTag::Quote(blocks) => return blocks.push(block),
                 OpenTag::Definitions(items) => {
                     if items.is_empty() {
-                        items.push((Vec::new(), Vec::new()));
+                        items.push(Definition::default());
                     }
-                    if let Some((_, description)) = items.last_mut() {
-                        description.push(block);
+                    if let Some(item) = items.last_mut() {
+                        item.description.push(block);
                     }
                     return;
                 }

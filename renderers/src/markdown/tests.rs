@@ -125,7 +125,7 @@ fn math_alerts_and_definitions_are_read() {
     assert_eq!(plain_text(rest), "z, $5 and $6");
     assert!(matches!(document.blocks[3], Block::Quote { alert: Some(Alert::Tip), .. }));
     let Block::Definitions(items) = &document.blocks[4] else { panic!("{document:?}") };
-    assert_eq!((items.len(), items[0].1.len()), (1, 2));
+    assert_eq!((items.len(), items[0].description.len()), (1, 2));
 }
 
 #[test]
@@ -287,7 +287,10 @@ fn blocks_of_html_are_blocks() {
         panic!("{rest:?}")
     };
     assert_eq!(blocks.iter().map(text).collect::<Vec<_>>(), ["said", "more"]);
-    assert_eq!((plain_text(&terms[0].0), text(&terms[0].1[0])), ("Term".into(), "Meaning".into()));
+    assert_eq!(
+        (plain_text(&terms[0].term), text(&terms[0].description[0])),
+        ("Term".into(), "Meaning".into())
+    );
     assert_eq!(*code, Block::Code { language: None, text: "a\n  b".into() });
     assert_eq!(
         document.warnings,

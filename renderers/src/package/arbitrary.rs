@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::picture::tests::png;
 use super::reading::Parts;
-use crate::document::{Alert, Align, Block, Inline, Item, List, Mark, Meta, Table};
+use crate::document::{Alert, Align, Block, Definition, Inline, Item, List, Mark, Meta, Table};
 use crate::{Document, Format, render};
 
 /// Characters that are known to cause problems, and arbitrary ones.
@@ -103,10 +103,12 @@ fn block() -> impl Strategy<Value = Block> {
             (prop::option::of(any::<u64>()), any::<bool>(), prop::collection::vec(item, 0..4))
                 .prop_map(|(start, tight, items)| Block::List(List { start, tight, items }));
         let alert = prop::option::of(Just(Alert::Tip));
+        let definition =
+            (line(), many.clone()).prop_map(|(term, description)| Definition { term, description });
         prop_oneof![
             list,
-            (alert, many.clone()).prop_map(|(alert, blocks)| Block::Quote { alert, blocks }),
-            prop::collection::vec((line(), many), 0..3).prop_map(Block::Definitions),
+            (alert, many).prop_map(|(alert, blocks)| Block::Quote { alert, blocks }),
+            prop::collection::vec(definition, 0..3).prop_map(Block::Definitions),
         ]
     })
 }

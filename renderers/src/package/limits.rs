@@ -21,8 +21,8 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
             Block::List(list) => todo.extend(list.items.iter().flat_map(|item| &item.blocks)),
             Block::Quote { blocks, .. } => todo.extend(blocks),
             Block::Definitions(terms) => {
-                terms.iter().try_for_each(|(term, _)| marks(term))?;
-                todo.extend(terms.iter().flat_map(|(_, blocks)| blocks));
+                terms.iter().try_for_each(|item| marks(&item.term))?;
+                todo.extend(terms.iter().flat_map(|item| &item.description));
             }
             Block::Columns(columns) => todo.extend(columns.iter().flatten()),
             Block::Table(table) => {

@@ -94,8 +94,8 @@ pub fn flat(blocks: &[Block]) -> Vec<String> {
             }
             Block::Quote { blocks, .. } => todo.extend(blocks.iter().rev()),
             Block::Definitions(terms) => {
-                lines.extend(terms.iter().map(|(term, _)| plain(term)));
-                todo.extend(terms.iter().rev().flat_map(|(_, blocks)| blocks.iter().rev()));
+                lines.extend(terms.iter().map(|item| plain(&item.term)));
+                todo.extend(terms.iter().rev().flat_map(|item| item.description.iter().rev()));
             }
             Block::Table(table) => {
                 lines.extend(

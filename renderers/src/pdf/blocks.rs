@@ -22,7 +22,7 @@ use super::marks::grounded;
 use super::tables;
 use crate::Document;
 use crate::chart::{Chart, svg};
-use crate::document::{Alert, Block, Inline, Item, List};
+use crate::document::{Alert, Block, Definition, Inline, Item, List};
 use crate::package::fitting::Rooms;
 use crate::package::look::look;
 use crate::package::numerals::Numerals;
@@ -281,8 +281,8 @@ impl Drawing<'_> {
         BlockElem::new().with_body(Some(BlockBody::Content(parts))).pack()
     }
 
-    fn definitions(&mut self, items: &[(Vec<Inline>, Vec<Block>)]) -> Content {
-        let items = items.iter().map(|(term, description)| {
+    fn definitions(&mut self, items: &[Definition]) -> Content {
+        let items = items.iter().map(|Definition { term, description }| {
             let term = self.inlines(term);
             let description = match description.as_slice() {
                 [Block::Paragraph(content)] => self.inlines(content),

@@ -2,7 +2,7 @@
 //! the text or beside it.
 
 use super::deck::Deck;
-use super::geometry::{Area, Side};
+use super::geometry::{Area, Side, SideShare};
 use super::layouts::Layout;
 use super::plan::Slide;
 use crate::document::{Block, Color, Inline};
@@ -43,7 +43,7 @@ pub struct SlideColors {
 /// The words before the text alternative of a picture.
 #[derive(Debug, Clone, Default)]
 struct BackdropWords {
-    side: Option<(Side, f64)>,
+    side: Option<SideShare>,
     /// Whether the whole picture is shown.
     is_whole: bool,
     alt: String,
@@ -60,8 +60,8 @@ impl BackdropWords {
             let (name, value) = word.split_once(':').unwrap_or((word, ""));
             match name {
                 _ if !text.is_empty() => text.push(word),
-                "right" => read.side = Some((Side::Right, share(value))),
-                "left" => read.side = Some((Side::Left, share(value))),
+                "right" => read.side = Some(SideShare { side: Side::Right, share: share(value) }),
+                "left" => read.side = Some(SideShare { side: Side::Left, share: share(value) }),
                 "fit" | "contain" => read.is_whole = true,
                 "cover" | "auto" | "vertical" | "w" | "h" | "width" | "height" | "blur"
                 | "brightness" | "opacity" | "grayscale" | "sepia" | "contrast" | "invert" => {}
@@ -94,8 +94,8 @@ impl<'d> Deck<'d> {
         }
         let side = found.iter().find_map(|(words, _)| words.side);
         let region = self.geometry.region(side);
-        if let Some((side, share)) = side {
-            self.geometry = self.geometry.beside(side, share);
+        if let Some(taken) = side {
+            self.geometry = self.geometry.beside(taken);
         }
         if slide.title.is_none() && !slide.blocks.is_empty() {
             self.geometry = self.geometry.untitled();
@@ -173,11 +173,14 @@ mod tests {
     #[test]
     fn the_words_before_the_text_place_a_picture() {
         let words = BackdropWords::read("bg left:33% A boat at sea").unwrap();
-        assert_eq!((words.side, words.alt.as_str()), (Some((Side::Left, 0.33)), "A boat at sea"));
+        assert_eq!(
+            (words.side, words.alt.as_str()),
+            (Some(SideShare { side: Side::Left, share: 0.33 }), "A boat at sea")
+        );
         assert!(BackdropWords::read("bg contain").unwrap().is_whole);
         assert_eq!(
             BackdropWords::read("bg right:900%").unwrap().side,
-            Some((Side::Right, SHARES[1]))
+            Some(SideShare { side: Side::Right, share: SHARES[1] })
         );
         assert!(BackdropWords::read("A background").is_none());
     }

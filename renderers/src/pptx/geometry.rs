@@ -51,6 +51,13 @@ pub enum Side {
     Right,
 }
 
+/// The share of a slide's width that a picture takes on one side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SideShare {
+    pub side: Side,
+    pub share: f64,
+}
+
 /// The boxes that all layouts share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Geometry {
@@ -108,7 +115,8 @@ impl Geometry {
     }
 
     /// The same beside a picture that takes a share of the width.
-    pub fn beside(self, side: Side, share: f64) -> Self {
+    pub fn beside(self, taken: SideShare) -> Self {
+        let SideShare { side, share } = taken;
         let taken = self.width * share;
         let margin = self.title.x;
         let width = self.width - taken - margin - GUTTER * 1.5;
@@ -125,9 +133,9 @@ impl Geometry {
     }
 
     /// The whole slide, or the side that a picture takes.
-    pub fn region(&self, side: Option<(Side, f64)>) -> Area {
+    pub fn region(&self, taken: Option<SideShare>) -> Area {
         let whole = Area { x: 0.0, y: 0.0, width: self.width, height: self.height };
-        let Some((side, share)) = side else { return whole };
+        let Some(SideShare { side, share }) = taken else { return whole };
         let width = self.width * share;
         let x = if side == Side::Left { 0.0 } else { self.width - width };
         Area { x, width, ..whole }

@@ -7,7 +7,9 @@ use super::heights::{CELL_FORM, MIN_TABLE};
 use super::icons::{IconWords, is_icon, is_word};
 use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
-use crate::document::{Alert, Block, Inline, Item as ListItem, List, PictureWidth, Table, each_in};
+use crate::document::{
+    Alert, Block, Definition, Inline, Item as ListItem, List, PictureWidth, Table, each_in,
+};
 use crate::package::fitting::{Rooms, fit};
 use crate::package::picture::Picture;
 use crate::package::text::{DEPTH, columns, flat, named, plain, rows};
@@ -190,10 +192,10 @@ impl<'d> ItemCollector<'_, 'd> {
             }
             Block::Quote { alert, blocks } => self.quote(*alert, blocks, at),
             Block::Definitions(terms) => {
-                for (term, blocks) in terms {
+                for Definition { term, description } in terms {
                     self.text(At { voice: ParaVoice::Heading, ..at }, ParaMark::None, term);
                     let inside = At { level: (at.level + 1).min(LEVELS - 1), ..at.deeper() };
-                    self.blocks(blocks, inside);
+                    self.blocks(description, inside);
                 }
             }
             Block::Columns(columns) => {

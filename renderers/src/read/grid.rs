@@ -202,7 +202,7 @@ fn follows(last: f32, y: f32, height: f32) -> bool {
 
 /// The table that starts at the first of these rows, and its number of rows.
 fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
-    let mut columns: Vec<(f32, f32)> = Vec::new();
+    let mut columns: Vec<Extent> = Vec::new();
     let mut count = 0;
     for (at, row) in rows.iter().enumerate() {
         let is_far = at > 0 && {
@@ -221,8 +221,8 @@ fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
         return None;
     }
     let lines = rows.iter().map(|row| {
-        let cell = |(left, right): &(f32, f32)| {
-            let cell = row.cells.iter().find(|cell| cell.left <= *right && cell.right >= *left);
+        let cell = |column: &Extent| {
+            let cell = row.cells.iter().find(|cell| column.meets(cell));
             cell.map(|cell| cell.text.clone()).unwrap_or_default()
         };
         columns.iter().map(cell).collect()
@@ -230,31 +230,42 @@ fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
     Some((lines.collect(), count))
 }
 
+/// The horizontal extent of a column.
+#[derive(Clone, Copy)]
+struct Extent {
+    left: f32,
+    right: f32,
+}
+
+impl Extent {
+    fn meets(self, cell: &GridCell) -> bool {
+        self.left <= cell.right && self.right >= cell.left
+    }
+}
+
 /// The columns extended by this row's cells, from the left. Each cell is in a separate column,
 /// existing or new.
-fn within(columns: &[(f32, f32)], row: &Row) -> Option<Vec<(f32, f32)>> {
+fn within(columns: &[Extent], row: &Row) -> Option<Vec<Extent>> {
     let mut columns = columns.to_vec();
     for cell in &row.cells {
-        let meets = |column: &(f32, f32)| column.0 <= cell.right && column.1 >= cell.left;
-        let first = columns.iter().position(meets);
-        if columns.iter().filter(|column| meets(column)).count() > 1 {
+        if columns.iter().filter(|column| column.meets(cell)).count() > 1 {
             return None;
         }
-        match first {
-            Some(at) => {
-                let (left, right) = columns[at];
-                columns[at] = (left.min(cell.left), right.max(cell.right));
+        match columns.iter_mut().find(|column| column.meets(cell)) {
+            Some(column) => {
+                column.left = column.left.min(cell.left);
+                column.right = column.right.max(cell.right);
             }
-            None => columns.push((cell.left, cell.right)),
+            None => columns.push(Extent { left: cell.left, right: cell.right }),
         }
     }
     let column_of = |cell: &GridCell| {
-        columns.iter().position(|column| column.0 <= cell.left && column.1 >= cell.right)
+        columns.iter().position(|column| column.left <= cell.left && column.right >= cell.right)
     };
     let mut taken: Vec<_> = row.cells.iter().filter_map(column_of).collect();
     taken.dedup();
-    columns.sort_by(|one, two| one.0.total_cmp(&two.0));
-    let apart = columns.windows(2).all(|pair| pair[0].1 < pair[1].0);
+    columns.sort_by(|one, two| one.left.total_cmp(&two.left));
+    let apart = columns.windows(2).all(|pair| pair[0].right < pair[1].left);
     (apart && taken.len() == row.cells.len()).then_some(columns)
 }
 

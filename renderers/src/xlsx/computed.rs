@@ -14,7 +14,7 @@ use super::signs::Signs;
 use super::table::short;
 use super::totals;
 use crate::Document;
-use crate::document::{Block, Inline, Item, List, Table};
+use crate::document::{Block, Definition, Inline, Item, List, Table};
 use crate::number_text;
 use crate::pdf::fontset::Fonts;
 
@@ -286,7 +286,11 @@ fn replaced(blocks: &[Block], tables: &ComputedTables) -> Vec<Block> {
         }
         Block::Quote { alert, blocks } => Block::Quote { alert: *alert, blocks: all(blocks) },
         Block::Definitions(items) => {
-            Block::Definitions(items.iter().map(|(term, d)| (term.clone(), all(d))).collect())
+            let items = items.iter().map(|Definition { term, description }| Definition {
+                term: term.clone(),
+                description: all(description),
+            });
+            Block::Definitions(items.collect())
         }
         Block::Columns(columns) => Block::Columns(columns.iter().map(|c| all(c)).collect()),
         other => other.clone(),

@@ -7,7 +7,7 @@ use super::directives::{self, Directive};
 use super::runs::{Run, RunStyle, Runs};
 use crate::Document;
 use crate::chart::Chart;
-use crate::document::{Alert, Block, Inline, List, Table, each_in, plain_text};
+use crate::document::{Alert, Block, Definition, Inline, List, Table, each_in, plain_text};
 use crate::package::numerals::Numerals;
 use crate::package::words;
 
@@ -168,7 +168,7 @@ impl<'a> Planner<'a> {
             Block::Code { text, .. } => self.code(text),
             Block::Quote { alert, blocks } => self.quote(*alert, blocks),
             Block::Definitions(items) => {
-                for (term, description) in items {
+                for Definition { term, description } in items {
                     self.line("", &[Inline::Strong(term.clone())]);
                     self.inside(|planner| description.iter().for_each(|b| planner.block(b)));
                 }

@@ -161,10 +161,10 @@ impl Session {
     }
 
     /// A due task is treated as a message of the person who scheduled it, without a message id.
-    pub(super) fn ticked(&mut self, entry: &Entry, by: &Speaker, task: &str) {
+    pub(super) fn task_due(&mut self, entry: &Entry, by: &Speaker, task: &str) {
         let begins = !self.awaits_model() && self.calls.is_empty();
         self.said(entry, by, &format!("{SCHEDULED}{task}"), "");
-        self.turn.ticked = begins;
+        self.turn.is_scheduled = begins;
     }
 
     /// A webhook is treated as a message of the person it is received for, without a message id.

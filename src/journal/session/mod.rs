@@ -93,7 +93,7 @@ pub struct TurnUsage {
     pub steps: u32,
     pub tokens: u64,
     /// Whether it was started by a schedule and not by a message.
-    pub ticked: bool,
+    pub is_scheduled: bool,
     /// The number of background jobs in succession whose reports led to it.
     #[serde(default)]
     pub jobs_before: u32,
@@ -118,7 +118,7 @@ pub enum Item {
     Replied {
         upto: Seq,
         text: String,
-        calls: Vec<(Call, Option<String>)>,
+        calls: Vec<RepliedCall>,
     },
     /// A summary of the earlier dialogue.
     Summary {
@@ -134,6 +134,13 @@ pub enum Item {
         seq: Seq,
         view: Attachment,
     },
+}
+
+/// A call of a reply, with its result once it has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepliedCall {
+    pub call: Call,
+    pub result: Option<String>,
 }
 
 const MAY_HAVE_RUN: &str = "It had started; it is unknown whether it took effect.";
@@ -194,7 +201,7 @@ impl Session {
                 self.set_file(*file, messages::FileState::Lost { reason: reason.clone() });
             }
             Event::Edited { by, message, text } => self.edited(entry.seq, by, message, text),
-            Event::TaskDue { by, text, .. } => self.ticked(entry, by, text),
+            Event::TaskDue { by, text, .. } => self.task_due(entry, by, text),
             Event::WebhookReceived { hook, by, text } => self.pushed(entry, hook, by, text),
             Event::Remembered { text } => self.memory = Some(text.clone()),
             Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
@@ -229,7 +236,7 @@ impl Session {
             let (started_at, began) = (Some(entry.at), entry.seq);
             self.turn = TurnUsage { started_at, began, ..TurnUsage::default() };
         }
-        self.turn.ticked = false;
+        self.turn.is_scheduled = false;
         (self.said_upto, self.said_at) = (entry.seq, Some(entry.at));
         self.say(entry.seq, by, text.to_owned(), message);
     }
@@ -246,7 +253,8 @@ impl Session {
             .map(|call| OpenCall { call: call.clone(), state: CallState::New })
             .collect();
         let place = self.first_said_after(upto);
-        let calls = calls.iter().map(|call| (call.clone(), None)).collect();
+        let calls =
+            calls.iter().map(|call| RepliedCall { call: call.clone(), result: None }).collect();
         self.items.insert(place, Item::Replied { upto, text: text.to_owned(), calls });
     }
 
@@ -274,14 +282,12 @@ impl Session {
 
     pub(super) fn end(&mut self, id: &CallId, text: &str) {
         self.set(id, CallState::Ended);
-        let result = self.items.iter_mut().rev().find_map(|item| match item {
-            Item::Replied { calls, .. } => {
-                calls.iter_mut().find(|(call, _)| call.id == *id).map(|(_, result)| result)
-            }
+        let made = self.items.iter_mut().rev().find_map(|item| match item {
+            Item::Replied { calls, .. } => calls.iter_mut().find(|made| made.call.id == *id),
             _ => None,
         });
-        if let Some(result) = result {
-            *result = Some(text.to_owned());
+        if let Some(made) = made {
+            made.result = Some(text.to_owned());
         }
     }
 
@@ -373,8 +379,8 @@ fn requires_new_request(event: &Event) -> bool {
 /// Only skills that were found and loaded.
 fn skills_in(item: Item) -> Vec<String> {
     let Item::Replied { calls, .. } = item else { return Vec::new() };
-    let loads = calls.into_iter().filter(|(call, _)| call.tool == "load_skill");
-    loads.filter_map(|(_, result)| result.filter(|text| text.starts_with("<skill "))).collect()
+    let loads = calls.into_iter().filter(|made| made.call.tool == "load_skill");
+    loads.filter_map(|made| made.result.filter(|text| text.starts_with("<skill "))).collect()
 }
 
 #[cfg(test)]
@@ -429,7 +435,7 @@ mod tests {
         ];
         let session = Session::fold(&entries(events));
         let Item::Replied { calls, .. } = &session.items[1] else { panic!() };
-        assert_eq!(calls[0].1.as_deref(), Some("first"));
+        assert_eq!(calls[0].result.as_deref(), Some("first"));
         assert!(session.has_unread_results());
     }
 

@@ -44,7 +44,7 @@ impl Session {
             Item::Replied { calls, .. } => Some(calls.iter().rev()),
             _ => None,
         });
-        calls.flatten().filter_map(|(call, result)| Some((call, result.as_deref()?)))
+        calls.flatten().filter_map(|made| Some((&made.call, made.result.as_deref()?)))
     }
 
     /// An identical call that has run and whose result the model still sees.
@@ -80,7 +80,7 @@ impl Session {
                 _ => None,
             })
             .flatten()
-            .map(|(call, _)| &call.id)
+            .map(|made| &made.call.id)
             .collect();
         let (answers, uncached) = (&mut self.answers, &mut self.uncached);
         for ids in [&mut self.done, answers, uncached] {

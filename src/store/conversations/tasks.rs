@@ -215,25 +215,25 @@ async fn deliver_answer(
     if rows.iter().any(|row| row.status == TaskStatus::Open.as_str()) {
         return Ok(());
     }
-    let mut results = Vec::new();
+    let (is_only, mut results) = (rows.len() == 1, Vec::new());
     for TaskAnswerRow { agent, answer, .. } in rows {
         let body = answer.context("a task that has ended has an answer")?;
-        results.push((agent, serde_json::from_str::<ToolResult>(&body)?));
+        let result: ToolResult = serde_json::from_str(&body)?;
+        results.push(if is_only { result } else { texts::answer_of(&agent, result) });
     }
     let event = Event::ToolFinished { call: CallId(call), result: together(results) };
     journal::append(tx, &parent, &event, now).await.map(drop)
 }
 
-fn together(mut results: Vec<(String, ToolResult)>) -> ToolResult {
+fn together(mut results: Vec<ToolResult>) -> ToolResult {
     if results.len() == 1 {
-        return results.remove(0).1;
+        return results.remove(0);
     }
-    let done = results.iter().any(|(_, result)| result.outcome == Outcome::Done);
-    let took_ms = results.iter().map(|(_, result)| result.took_ms).max();
-    let texts: Vec<_> = results.into_iter().map(|(agent, result)| (agent, result.text)).collect();
+    let done = results.iter().any(|result| result.outcome == Outcome::Done);
+    let took_ms = results.iter().map(|result| result.took_ms).max().unwrap_or_default();
+    let texts: Vec<_> = results.into_iter().map(|result| result.text).collect();
     let outcome = if done { Outcome::Done } else { Outcome::Failed };
-    let took_ms = took_ms.unwrap_or_default();
-    ToolResult { took_ms, ..ToolResult::text(outcome, texts::answers(&texts)) }
+    ToolResult { took_ms, ..ToolResult::text(outcome, texts.join("\n\n")) }
 }
 
 /// Stops all sub-agents that calls of this conversation wait for, at any depth, and withdraws their

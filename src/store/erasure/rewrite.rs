@@ -24,13 +24,27 @@ use crate::{
 /// The new contents of a conversation.
 struct Rewritten {
     /// Events that are not the person's own.
-    derived: Vec<(Seq, String)>,
+    derived: Vec<EventBody>,
     /// The person's own events, newest first.
-    own: Vec<(Seq, String)>,
-    /// Rows of the outbox, by id.
-    shown: Vec<(String, String)>,
+    own: Vec<EventBody>,
+    shown: Vec<ShownMessage>,
     /// Their files that nothing refers to any more.
     gone: BTreeSet<String>,
+}
+
+#[derive(Clone)]
+struct EventBody {
+    seq: Seq,
+    body: String,
+}
+
+row! {
+    /// A row of the outbox.
+    #[derive(Clone)]
+    struct ShownMessage {
+        id: String,
+        body: String,
+    }
 }
 
 impl Store {
@@ -58,7 +72,7 @@ impl Store {
         self.write("erase mentions", move |tx| Box::pin(forget_mentions(tx, own, gone, upto))).await
     }
 
-    async fn rewrite_events(&self, step: &ErasureStep, events: Vec<(Seq, String)>) -> Result<()> {
+    async fn rewrite_events(&self, step: &ErasureStep, events: Vec<EventBody>) -> Result<()> {
         for slice in events.chunks(SLICE) {
             let (step, slice) = (step.clone(), slice.to_vec());
             self.write("rewrite events", move |tx| Box::pin(write_events(tx, step, slice))).await?;
@@ -66,7 +80,7 @@ impl Store {
         Ok(())
     }
 
-    async fn rewrite_shown(&self, rows: Vec<(String, String)>) -> Result<()> {
+    async fn rewrite_shown(&self, rows: Vec<ShownMessage>) -> Result<()> {
         for slice in rows.chunks(SLICE) {
             let slice = slice.to_vec();
             self.write("rewrite messages", move |tx| Box::pin(write_shown(tx, slice))).await?;
@@ -78,7 +92,7 @@ impl Store {
 fn remaining(
     forgotten: &Forgotten,
     entries: &[Entry],
-    shown: &[(String, String)],
+    shown: &[ShownMessage],
 ) -> Result<Rewritten> {
     let mut remaining = Rewritten {
         derived: Vec::new(),
@@ -93,25 +107,27 @@ fn remaining(
             remaining.gone.remove(digest);
         }
         match event {
-            Some(_) if forgotten.is_source(entry) => remaining.own.push((entry.seq, body)),
-            Some(_) => remaining.derived.push((entry.seq, body)),
+            Some(_) if forgotten.is_source(entry) => {
+                remaining.own.push(EventBody { seq: entry.seq, body });
+            }
+            Some(_) => remaining.derived.push(EventBody { seq: entry.seq, body }),
             None => {}
         }
     }
-    for (id, body) in shown {
+    for ShownMessage { id, body } in shown {
         let is = serde_json::from_str(body)?;
         let then = forgotten.redact_shown(&is);
         for digest in mentions::digests_in(body) {
             remaining.gone.remove(digest);
         }
         if then != is {
-            remaining.shown.push((id.clone(), then.to_string()));
+            remaining.shown.push(ShownMessage { id: id.clone(), body: then.to_string() });
         }
     }
     Ok(remaining)
 }
 
-async fn shown(tx: &mut Tx<'_>, conversation: String) -> Result<Vec<(String, String)>> {
+async fn shown(tx: &mut Tx<'_>, conversation: String) -> Result<Vec<ShownMessage>> {
     Ok(sql!(
         tx,
         fetch_all,
@@ -123,10 +139,10 @@ async fn shown(tx: &mut Tx<'_>, conversation: String) -> Result<Vec<(String, Str
     ))
 }
 
-async fn write_events(tx: &mut Tx<'_>, step: ErasureStep, slice: Vec<(Seq, String)>) -> Result<()> {
+async fn write_events(tx: &mut Tx<'_>, step: ErasureStep, slice: Vec<EventBody>) -> Result<()> {
     journal::lock(tx, &step.conversation).await?;
     let events = slice.len() as i64;
-    for (seq, body) in slice {
+    for EventBody { seq, body } in slice {
         sql!(
             tx,
             execute,
@@ -143,8 +159,8 @@ async fn write_events(tx: &mut Tx<'_>, step: ErasureStep, slice: Vec<(Seq, Strin
     pending::count(tx, &step.erasure, Erased { events, ..Erased::default() }).await
 }
 
-async fn write_shown(tx: &mut Tx<'_>, slice: Vec<(String, String)>) -> Result<()> {
-    for (id, body) in slice {
+async fn write_shown(tx: &mut Tx<'_>, slice: Vec<ShownMessage>) -> Result<()> {
+    for ShownMessage { id, body } in slice {
         sql!(
             tx,
             execute,

@@ -151,13 +151,20 @@ pub fn namesakes<'p>(
     namesakes
 }
 
-/// Compares the tools that a server offers (names and definitions) with the pinned ones. New tools
+/// A tool as its server lists it now.
+#[derive(Debug, Clone)]
+pub struct OfferedTool {
+    pub name: String,
+    pub definition: String,
+}
+
+/// Compares the tools that a server offers with the pinned ones. New tools
 /// are pinned until there are [`MAX_PINS`], changes are recorded, also in the audit, and a tool
 /// that would take the name of another counts as a change of that one. Returns all pins.
 pub async fn see(
     tx: &mut Tx<'_>,
     server: &str,
-    listed: &[(String, String)],
+    listed: &[OfferedTool],
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<String, Pin>> {
     let known = of_server(tx, server).await?;
@@ -166,7 +173,7 @@ pub async fn see(
     }
     let namesakes = namesakes(server, &known);
     let mut room = MAX_PINS.saturating_sub(known.len());
-    for (tool, definition) in listed {
+    for OfferedTool { name: tool, definition } in listed {
         let before = known.get(tool);
         let called = naming::of_server(server, tool);
         let was = match (before, namesakes.get(&called).map(Vec::as_slice)) {

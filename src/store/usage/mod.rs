@@ -88,20 +88,27 @@ pub enum Admission {
     RejectedSilently,
 }
 
+/// A call of a tool with a rate limit.
+#[derive(Debug, Clone)]
+pub struct RatedCall {
+    pub tool: String,
+    pub rate: Rate,
+}
+
 impl Store {
     /// Counts the calls of one person that the limit admits. Returns how long the others have to
     /// wait.
     pub async fn admit(
         &self,
         person: &str,
-        calls: Vec<(String, Rate)>,
+        calls: Vec<RatedCall>,
         now: DateTime<Utc>,
     ) -> Result<Vec<Result<(), Duration>>> {
         let person = person.to_owned();
         self.write("admit", move |tx| {
             Box::pin(async move {
                 let mut admitted = Vec::new();
-                for (tool, rate) in calls {
+                for RatedCall { tool, rate } in calls {
                     admitted.push(check_and_increment(tx, &person, &tool, rate, now).await?);
                 }
                 Ok(admitted)

@@ -41,14 +41,21 @@ impl Topic {
     }
 }
 
+/// A subscription, by its name in the configuration.
+#[derive(Debug, Clone)]
+pub struct SubscribedTopics {
+    pub name: String,
+    pub topics: Vec<Topic>,
+}
+
 impl Store {
     /// Replaces the subscriptions.
-    pub async fn subscribe(&self, subscriptions: Vec<(String, Vec<Topic>)>) -> Result<()> {
+    pub async fn subscribe(&self, subscriptions: Vec<SubscribedTopics>) -> Result<()> {
         self.write("subscribe", move |tx| Box::pin(subscribe(tx, subscriptions))).await
     }
 }
 
-async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<(String, Vec<Topic>)>) -> Result<()> {
+async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<SubscribedTopics>) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -56,7 +63,7 @@ async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<(String, Vec<Topic>)>) ->
         -- unsubscribe all
         DELETE FROM subscriptions"
     );
-    for (name, topics) in subscriptions {
+    for SubscribedTopics { name, topics } in subscriptions {
         let topics: Vec<_> = topics.iter().map(|topic| format!(" {} ", topic.name())).collect();
         let topics = topics.concat();
         sql!(

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     agent::naming,
     store::tools::{
-        pins::{self, Pin, PinState},
+        pins::{self, OfferedTool, Pin, PinState},
         settings,
     },
     tools::{Tool, ToolError},
@@ -115,7 +115,7 @@ impl Server {
         listed: &[Definition],
     ) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
         let offered = offered(listed);
-        let is_offered = |tool: &&Definition| offered.iter().any(|(name, _)| *name == tool.name);
+        let is_offered = |tool: &&Definition| offered.iter().any(|one| one.name == tool.name);
         for tool in listed.iter().filter(|tool| !is_offered(tool)) {
             let name = &self.config.name;
             tracing::warn!(mcp.server = name, mcp.tool = %tool.name, "skipped a tool: its definition is too long");
@@ -152,7 +152,7 @@ impl Server {
         Ok(tools)
     }
 
-    async fn see(&self, listed: Vec<(String, String)>) -> Result<BTreeMap<String, Pin>, ToolError> {
+    async fn see(&self, listed: Vec<OfferedTool>) -> Result<BTreeMap<String, Pin>, ToolError> {
         let (name, now) = (self.config.name.clone(), self.clock.now());
         let pins = self.store.write("update tools", move |tx| {
             Box::pin(async move { pins::see(tx, &name, &listed, now).await })
@@ -166,8 +166,11 @@ impl Server {
     }
 }
 
-/// The names and definitions of the tools, without those that are too long.
-fn offered(definitions: &[Definition]) -> Vec<(String, String)> {
-    let all = definitions.iter().map(|tool| (tool.name.to_string(), tool::definition(tool)));
-    all.filter(|(_, definition)| definition.len() <= tool::DEFINITION_BYTES).collect()
+/// The tools whose definitions are not too long.
+fn offered(definitions: &[Definition]) -> Vec<OfferedTool> {
+    let all = definitions.iter().map(|tool| OfferedTool {
+        name: tool.name.to_string(),
+        definition: tool::definition(tool),
+    });
+    all.filter(|tool| tool.definition.len() <= tool::DEFINITION_BYTES).collect()
 }

@@ -27,7 +27,7 @@ use crate::{
     store::{
         Store,
         tools::{
-            pins::{self, MODULES, Pin, PinState},
+            pins::{self, MODULES, OfferedTool, Pin, PinState},
             settings,
         },
     },
@@ -201,8 +201,11 @@ impl ModuleLoader {
         if ready.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let listed: Vec<_> =
-            ready.iter().map(|one| (one.module.clone(), one.definition.clone())).collect();
+        let listed = ready.iter().map(|one| OfferedTool {
+            name: one.module.clone(),
+            definition: one.definition.clone(),
+        });
+        let listed: Vec<_> = listed.collect();
         let now = self.clock.now();
         let see = self.store.write("update WASM tools", move |tx| {
             let listed = listed.clone();

@@ -10,7 +10,7 @@ use countersign::{
         audit::{AuditKind, Fact},
         conversations::places,
         files, retention,
-        tools::pins::{self, Reviewed, TrustOutcome},
+        tools::pins::{self, OfferedTool, Reviewed, TrustOutcome},
         usage::spent::UsageScope,
     },
     testing::scripted::{Gate, call, say, wait},
@@ -321,7 +321,10 @@ story! {
         let now = world.clock.now();
         let see = app.gateway.store.write("see", move |tx| {
             Box::pin(async move {
-                let listed = ["a", "b"].map(|tool| (tool.to_owned(), format!("{{{tool}}}")));
+                let listed = ["a", "b"].map(|tool| OfferedTool {
+                    name: tool.to_owned(),
+                    definition: format!("{{{tool}}}"),
+                });
                 let pins = pins::see(tx, "m", &listed, now).await?;
                 let (server, tool) = ("m".to_owned(), Some("b".to_owned()));
                 let reviewed = Reviewed { server, tool, digest: pins::digest(pins["b"].now()) };

@@ -7,7 +7,7 @@ use countersign::{
     config::{limits::ToolLimitEntry, models::ModelEntry},
     crash,
     journal::{event::Event, role::Role},
-    store::usage,
+    store::usage::{self, RatedCall},
     testing::scripted::{ScriptedModel, call, calls, say},
     texts::Language,
     worker::maintenance::{self, Round},
@@ -84,7 +84,7 @@ story! {
         let asking = (0..100).map(|n| {
             let store = if n % 2 == 0 { &one.gateway.store } else { &two.gateway.store };
             async move {
-                let calls = vec![("x".to_owned(), Rate::default())];
+                let calls = vec![RatedCall { tool: "x".to_owned(), rate: Rate::default() }];
                 store.admit("room/1", calls, now).await.unwrap().remove(0).is_ok()
             }
         });

@@ -8,7 +8,8 @@ use std::{
 };
 use syn::{
     Attribute, Expr, Field, File, FnArg, GenericArgument, ImplItem, Item, ItemUse, Local, Pat,
-    PatIdent, Path as CodePath, PathArguments, Signature, Type, UseTree, Variant, Visibility,
+    PatIdent, Path as CodePath, PathArguments, PathSegment, Signature, Type, TypeParamBound,
+    UseTree, Variant, Visibility,
     visit::{self, Visit},
 };
 
@@ -29,6 +30,8 @@ pub struct Source {
     pub modules: Vec<String>,
     /// Functions with a parameter that is a tuple.
     pub tuple_parameters: Vec<String>,
+    /// Functions with a parameter that is a list of tuples, or an optional tuple.
+    pub tuple_lists: Vec<String>,
     /// The types of rows that are read as tuples of more than two columns.
     pub wide_rows: Vec<String>,
 }
@@ -229,6 +232,11 @@ impl<'ast> Visit<'ast> for Walk {
         if signature.inputs.iter().any(is_tuple) {
             self.source.tuple_parameters.push(name.clone());
         }
+        let is_list =
+            |input: &FnArg| matches!(input, FnArg::Typed(input) if is_tuple_list(&input.ty));
+        if signature.inputs.iter().any(is_list) {
+            self.source.tuple_lists.push(name.clone());
+        }
         self.source.functions.push(name);
         visit::visit_signature(self, signature);
     }
@@ -242,6 +250,40 @@ fn is_tuple(ty: &Type) -> bool {
         Type::Group(inner) => is_tuple(&inner.elem),
         _ => false,
     }
+}
+
+/// Whether a parameter is a list of tuples, or an optional tuple.
+fn is_tuple_list(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_tuple_list(&reference.elem),
+        Type::Slice(slice) => is_tuple(&slice.elem),
+        Type::Array(array) => is_tuple(&array.elem),
+        Type::Paren(inner) => is_tuple_list(&inner.elem),
+        Type::Group(inner) => is_tuple_list(&inner.elem),
+        Type::ImplTrait(list) => list.bounds.iter().any(is_bound_of_tuples),
+        Type::TraitObject(list) => list.bounds.iter().any(is_bound_of_tuples),
+        Type::Path(path) => path.path.segments.last().is_some_and(has_tuples),
+        _ => false,
+    }
+}
+
+fn is_bound_of_tuples(bound: &TypeParamBound) -> bool {
+    matches!(bound, TypeParamBound::Trait(bound) if bound.path.segments.last().is_some_and(has_tuples))
+}
+
+/// What contains values of one type. The key of a map is looked up as a whole, and axum's `Path` has
+/// the segments in the order of the address.
+const CONTAINERS: [&str; 9] =
+    ["BTreeSet", "Box", "Cow", "HashSet", "IntoIterator", "Iterator", "Option", "Vec", "VecDeque"];
+
+fn has_tuples(segment: &PathSegment) -> bool {
+    let PathArguments::AngleBracketed(list) = &segment.arguments else { return false };
+    CONTAINERS.iter().any(|name| segment.ident == name)
+        && list.args.iter().any(|argument| match argument {
+            GenericArgument::Type(ty) => is_tuple(ty) || is_tuple_list(ty),
+            GenericArgument::AssocType(item) => is_tuple(&item.ty) || is_tuple_list(&item.ty),
+            _ => false,
+        })
 }
 
 /// The number of columns of a row, also within `Option` and `Vec`; 0 if it is not a tuple.
