@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::spec::ToolSpec;
+pub use crate::journal::session::LOAD_SKILL;
 
 pub const ENABLE_TOOL: &str = "enable_tool";
 pub const FIND_TOOL: &str = "find_tool";
-pub const LOAD_SKILL: &str = "load_skill";
 /// Reserved tool names.
 pub const TOOLS: [&str; 3] = [ENABLE_TOOL, FIND_TOOL, LOAD_SKILL];
 

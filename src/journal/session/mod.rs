@@ -143,6 +143,9 @@ pub struct RepliedCall {
     pub result: Option<String>,
 }
 
+/// The tool whose results stay in the prompt after a compaction.
+pub const LOAD_SKILL: &str = "load_skill";
+
 const MAY_HAVE_RUN: &str = "It had started; it is unknown whether it took effect.";
 
 impl Session {
@@ -349,7 +352,7 @@ impl Session {
         let (old, new): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.items).into_iter().partition(|item| item.seq() <= upto);
         let text = messages::summary(summary, &old);
-        for text in old.into_iter().flat_map(skills_in) {
+        for text in old.into_iter().flat_map(|item| skills_in(item, &self.done)) {
             if !self.pinned.contains(&text) {
                 self.pinned.push(text);
             }
@@ -376,11 +379,12 @@ fn requires_new_request(event: &Event) -> bool {
     )
 }
 
-/// Only skills that were found and loaded.
-fn skills_in(item: Item) -> Vec<String> {
+/// The skills that were loaded. `done` are the calls that succeeded.
+fn skills_in(item: Item, done: &BTreeSet<CallId>) -> Vec<String> {
     let Item::Replied { calls, .. } = item else { return Vec::new() };
-    let loads = calls.into_iter().filter(|made| made.call.tool == "load_skill");
-    loads.filter_map(|made| made.result.filter(|text| text.starts_with("<skill "))).collect()
+    let is_loaded =
+        |made: &RepliedCall| made.call.tool == LOAD_SKILL && done.contains(&made.call.id);
+    calls.into_iter().filter(is_loaded).filter_map(|made| made.result).collect()
 }
 
 #[cfg(test)]

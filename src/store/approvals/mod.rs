@@ -17,6 +17,7 @@ pub mod votes;
 pub mod withdrawal;
 
 use anyhow::{Context as _, Result};
+use channels::Button;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -100,15 +101,17 @@ impl Store {
 }
 
 async fn open_arguments(tx: &mut Tx<'_>) -> Result<Vec<Value>> {
-    let rows: Vec<(String,)> = sql!(
+    let rows: Vec<(String, String)> = sql!(
         tx,
         fetch_all,
         "
         -- arguments of open approvals
-        SELECT arguments FROM approvals
-        WHERE status = 'pending' AND offers LIKE '%e%' AND file IS NULL"
+        SELECT arguments, offers FROM approvals
+        WHERE status = 'pending' AND file IS NULL"
     );
-    rows.into_iter().map(|(arguments,)| Ok(serde_json::from_str(&arguments)?)).collect()
+    let shows_everything = |offers: &str| Offers::parse(offers).has(Button::ShowEverything);
+    let rows = rows.into_iter().filter(|(_, offers)| shows_everything(offers));
+    rows.map(|(arguments, _)| Ok(serde_json::from_str(&arguments)?)).collect()
 }
 
 async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {

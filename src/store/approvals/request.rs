@@ -67,6 +67,10 @@ impl Offers {
         let buttons = stored.chars().filter_map(Button::from_key).collect();
         Self { buttons, typed: stored.contains(Self::TYPED) }
     }
+
+    pub fn has(&self, button: Button) -> bool {
+        self.buttons.contains(&button)
+    }
 }
 
 /// The stored form: the key of each button.

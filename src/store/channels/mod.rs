@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::{
     Store, Tx, at,
     db::{row::row, sql},
+    leases::DutyKind,
     webhooks::subscriptions,
 };
 
@@ -68,7 +69,7 @@ row! {
 
 row! {
     #[derive(Debug)]
-    struct ListenLease {
+    struct DutyLease {
         name: String,
         node: String,
     }
@@ -135,13 +136,13 @@ async fn record(
 
 async fn states(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelState>> {
     let now = tx.now_ms().await?;
-    let listeners: Vec<ListenLease> = sql!(
+    let held: Vec<DutyLease> = sql!(
         tx,
         fetch_all,
         "
         -- nodes that listen
         SELECT name, node FROM leases
-        WHERE name LIKE 'listen %' AND until > $1",
+        WHERE until > $1",
         now
     );
     let rows: Vec<StateRow> = sql!(
@@ -152,10 +153,11 @@ async fn states(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelState>> {
         SELECT channel, is_up, since, node, reconnects, problem, problem_at
         FROM channel_states"
     );
-    let listeners: BTreeMap<_, _> = listeners
-        .into_iter()
-        .map(|held| (held.name.replacen("listen ", "", 1), held.node))
-        .collect();
+    let listens = |held: DutyLease| match DutyKind::parse(&held.name) {
+        Some(DutyKind::Listen(channel)) => Some((channel.to_owned(), held.node)),
+        _ => None,
+    };
+    let listeners: BTreeMap<_, _> = held.into_iter().filter_map(listens).collect();
     let mut found: BTreeMap<String, ChannelState> = listeners
         .keys()
         .map(|channel| {

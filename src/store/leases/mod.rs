@@ -75,6 +75,17 @@ impl fmt::Display for DutyKind<'_> {
     }
 }
 
+impl<'a> DutyKind<'a> {
+    /// Parses the stored name; `None` for a duty of another release.
+    pub fn parse(name: &'a str) -> Option<Self> {
+        match name.split_once(' ') {
+            Some(("listen", channel)) => Some(Self::Listen(channel)),
+            None if name == "seal" => Some(Self::Maintenance),
+            _ => None,
+        }
+    }
+}
+
 /// Proof that this node has a duty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duty(());

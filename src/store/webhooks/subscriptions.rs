@@ -55,6 +55,8 @@ impl Store {
     }
 }
 
+/// The topics of a subscription are stored as their names between blanks, which the previous release
+/// reads as well. There are few subscriptions, and every start replaces them.
 async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<SubscribedTopics>) -> Result<()> {
     sql!(
         tx,
@@ -85,17 +87,17 @@ async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<SubscribedTopics>) -> Res
 /// Queues a delivery for each subscriber of the topic.
 pub async fn note(tx: &mut Tx<'_>, topic: Topic, data: Value, now: DateTime<Utc>) -> Result<()> {
     let name = topic.name();
-    let subscribers: Vec<(String,)> = sql!(
+    let subscriptions: Vec<(String, String)> = sql!(
         tx,
         fetch_all,
         "
         -- subscribers
-        SELECT name FROM subscriptions
-        WHERE topics LIKE $1",
-        format!("% {name} %")
+        SELECT name, topics FROM subscriptions"
     );
-    for (subscription,) in subscribers {
-        queue(tx, &subscription, &name, &data, now).await?;
+    for (subscription, topics) in subscriptions {
+        if topics.split_whitespace().any(|topic| topic == name) {
+            queue(tx, &subscription, &name, &data, now).await?;
+        }
     }
     Ok(())
 }
