@@ -1,6 +1,6 @@
 //! Highlights code: which part of a line is a keyword, a string, a comment, and so on.
 
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 /// The syntaxes, which the PDF format uses as well.
@@ -63,6 +63,17 @@ pub struct CodePart<'a> {
     pub text: &'a str,
 }
 
+/// Usual names in Markdown of languages whose syntaxes have other names.
+const ALIASES: [(&str, &str); 7] = [
+    ("console", "bash"),
+    ("csharp", "cs"),
+    ("golang", "go"),
+    ("json5", "json"),
+    ("jsonc", "json"),
+    ("jsx", "tsx"),
+    ("shell", "bash"),
+];
+
 /// Highlights the lines of one block of code, in order.
 pub struct Highlighter {
     state: ParseState,
@@ -73,23 +84,25 @@ impl Highlighter {
     /// A highlighter for a language as it is named in Markdown (`rust`, `py`); `None` if it is not
     /// known, or is plain text.
     pub fn of(language: &str) -> Option<Self> {
-        let syntax = SYNTAXES.find_syntax_by_token(language)?;
+        let alias = ALIASES.iter().find(|(name, _)| name.eq_ignore_ascii_case(language));
+        let name = alias.map_or(language, |(_, name)| name);
+        let syntax = SYNTAXES.find_syntax_by_token(name)?;
         let is_plain = syntax.name == SYNTAXES.find_syntax_plain_text().name;
         let state = ParseState::new(syntax);
         (!is_plain).then(|| Self { state, stack: ScopeStack::new() })
     }
 
-    /// The parts of the next line, which has no line break. `None` if the syntax cannot be applied;
+    /// The parts of the next line, which has no line break; adjacent ones differ in kind. `None` if the syntax cannot be applied;
     /// then no further line can be highlighted.
     pub fn line<'a>(&mut self, line: &'a str) -> Option<Vec<CodePart<'a>>> {
         let mut parts: Vec<CodePart<'a>> = Vec::new();
         let mut at = 0;
         for (next, op) in self.state.parse_line(line, &SYNTAXES).ok()? {
-            add(&mut parts, self.kind(), line.get(at..next)?);
+            add(&mut parts, self.kind(), line, at..next)?;
             self.stack.apply(&op).ok()?;
             at = next;
         }
-        add(&mut parts, self.kind(), line.get(at..)?);
+        add(&mut parts, self.kind(), line, at..line.len())?;
         Some(parts)
     }
 
@@ -102,11 +115,22 @@ impl Highlighter {
     }
 }
 
-/// Adds a text, unless it is empty.
-fn add<'a>(parts: &mut Vec<CodePart<'a>>, kind: Option<TokenKind>, text: &'a str) {
-    if !text.is_empty() {
-        parts.push(CodePart { kind, text });
+/// Adds the next text of the line, unless it is empty. `None` if it is not within the line.
+fn add<'a>(
+    parts: &mut Vec<CodePart<'a>>,
+    kind: Option<TokenKind>,
+    line: &'a str,
+    place: Range<usize>,
+) -> Option<()> {
+    let text = line.get(place.clone())?;
+    match parts.last_mut() {
+        _ if text.is_empty() => {}
+        Some(last) if last.kind == kind => {
+            last.text = line.get(place.start - last.text.len()..place.end)?;
+        }
+        _ => parts.push(CodePart { kind, text }),
     }
+    Some(())
 }
 
 #[cfg(test)]
@@ -152,8 +176,10 @@ mod tests {
 
     #[test]
     fn usual_languages_are_known() {
-        let names = "bash c cpp cs css diff dockerfile go html java javascript js json kotlin lua \
-            markdown php py python rb rs rust sh sql swift toml ts tsx typescript xml yaml yml";
+        let names = "bash c c++ cc console cpp cs csharp css dart diff dockerfile go golang h hpp \
+            html ini java javascript js json json5 jsonc jsx kotlin kt lua make markdown php py \
+            python rb rs ruby rust scala scss sh shell sql svg swift toml ts tsx typescript xml \
+            yaml yml zsh";
         let unknown: Vec<_> =
             names.split_whitespace().filter(|name| Highlighter::of(name).is_none()).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
