@@ -14,7 +14,6 @@ use super::{
     code_html::{self, CodeBudget},
     mathml::{Display, mathml},
 };
-use crate::texts::PageTexts;
 
 /// The links back from footnotes, and the ids of footnotes.
 static FOOTNOTE_LINK: LazyLock<Regex> = LazyLock::new(|| {
@@ -22,8 +21,6 @@ static FOOTNOTE_LINK: LazyLock<Regex> = LazyLock::new(|| {
 });
 static FOOTNOTE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("<li id=\"fn-[^>]*>").expect("tested"));
-
-const SIGN_IN_FRAME: &str = include_str!("web/door.html");
 
 /// Renders the texts of a response on a thread for work that blocks, within one budget for highlighted
 /// code.
@@ -151,37 +148,6 @@ pub fn escape(text: &str) -> String {
     })
 }
 
-/// Renders a page in a language: first its texts, then the values of the texts and the page.
-pub fn page(page: &str, words: &PageTexts, values: &[(&str, &str)]) -> String {
-    let said = serde_json::to_value(words).unwrap_or_default();
-    let kept: Vec<_> = values.iter().map(|(name, _)| (*name, format!("{{{{{name}}}}}"))).collect();
-    let kept = kept.iter().map(|(name, own)| (*name, own.as_str()));
-    let said = said.as_object().into_iter().flatten();
-    let said = said.filter_map(|(name, words)| Some((name.as_str(), words.as_str()?)));
-    let words: Vec<_> = kept.chain(said).collect();
-    fill(&fill(page, &words), values)
-}
-
-/// Renders a page in front of the chat: its title and head, then its contents from the heading on.
-pub fn sign_in_html(inner: &str, words: &PageTexts, values: &[(&str, &str)]) -> String {
-    let (title, content) = inner.split_at(inner.find("<h1>").unwrap_or_default());
-    let whole = SIGN_IN_FRAME.replacen("<!-- title -->\n", title, 1);
-    page(&whole.replacen("<!-- content -->\n", content, 1), words, values)
-}
-
-/// Fills the `{{names}}` of a page. Values are escaped and not expanded again.
-pub fn fill(page: &str, values: &[(&str, &str)]) -> String {
-    let mut pieces = page.split("{{");
-    let mut out = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let (name, rest) = piece.split_once("}}").unwrap_or(("", piece));
-        let value = values.iter().find(|(own, _)| *own == name).map_or("", |(_, value)| value);
-        out.push_str(&escape(value));
-        out.push_str(rest);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,11 +229,5 @@ mod tests {
             "{html}"
         );
         assert!(!html.contains("id=") && !html.contains("href="), "{html}");
-    }
-
-    #[test]
-    fn values_in_a_page_are_escaped() {
-        let page = fill("<p title=\"{{a}}\">{{b}}{{c}}</p>", &[("a", "\"<&"), ("b", "{{a}}")]);
-        assert_eq!(page, "<p title=\"&quot;&lt;&amp;\">{{a}}</p>");
     }
 }

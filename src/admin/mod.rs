@@ -15,6 +15,7 @@
 //!   change its file, to check the installation
 //! - [`first_steps`]: providers and platforms that are offered to new operators
 //! - [`search`]: full-text search
+//! - [`templates`]: the chat, the pages in front of it, and the list of operations
 //! - [`webhooks`], [`health`]: requests from platforms, and probes
 //! - [`metrics`]: Prometheus metrics
 //! - [`problem`]: error responses
@@ -40,6 +41,7 @@ pub mod reload;
 pub mod rules;
 pub mod search;
 pub mod settings_file;
+mod templates;
 pub mod webhooks;
 
 #[cfg(test)]

@@ -220,7 +220,6 @@ const KEYED_LISTS: &[(&str, &str)] = &[
     ("renderers/src/package/xml.rs", "the attributes of an XML element"),
     ("renderers/src/pptx/markup.rs", "the attributes of an XML element"),
     ("renderers/src/xlsx/formula/parse.rs", "operators by their signs"),
-    ("src/admin/markdown_html.rs", "the names and values of placeholders"),
     ("src/admin/console/start.rs", "the keys and values of an entry of the configuration"),
     ("src/store/metrics/counter.rs", "the labels of a metric, as the crate metrics takes them"),
     ("src/testing/scripted.rs", "tools and their arguments, in the scripts of tests"),

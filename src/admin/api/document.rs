@@ -2,16 +2,14 @@
 //! and an HTML page made from it.
 
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 use utoipa::openapi::{Info, OpenApi, OpenApiBuilder};
 
 use super::{ROOT, examples, idempotency::KEY};
 use crate::{
-    admin::{markdown_html::escape, problem::PROBLEM},
+    admin::{problem::PROBLEM, templates},
     journal::role::Role,
 };
-
-const PAGE: &str = include_str!("../web/api.html");
 
 /// The extension with the required role of an operation.
 const ROLE: &str = "x-role";
@@ -180,17 +178,15 @@ fn operations_mut(
 
 /// An HTML list of the operations.
 pub fn page(document: &Value) -> String {
-    let mut rows = String::new();
-    let text = |value: Option<&Value>| escape(value.and_then(Value::as_str).unwrap_or_default());
-    for (path, method, operation) in operations(document) {
-        let _ = writeln!(
-            rows,
-            "<tr><td><code>{}</code></td><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
-            method.to_uppercase(),
-            escape(path),
-            text(operation.get("summary")),
-            text(operation.get(ROLE)),
-        );
-    }
-    PAGE.replacen("<!-- about -->", &escape(ABOUT), 1).replacen("<!-- operations -->", &rows, 1)
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let operations = operations(document).map(|(path, method, operation)| {
+        json!({
+            "path": path,
+            "method": method,
+            "summary": text(operation.get("summary")),
+            "role": text(operation.get(ROLE)),
+        })
+    });
+    let values = json!({ "about": ABOUT, "operations": operations.collect::<Vec<_>>() });
+    templates::rendered("api.html", values).expect("a test renders it")
 }

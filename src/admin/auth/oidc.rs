@@ -11,6 +11,7 @@ use axum::{
 };
 use chrono::TimeDelta;
 use serde::Deserialize;
+use serde_json::json;
 use std::{net::SocketAddr, sync::Arc};
 
 use super::{
@@ -21,8 +22,9 @@ use super::{
 };
 use crate::{
     admin::{
-        Admin, language, markdown_html,
+        Admin, language,
         problem::{NO_SUCH_PAGE, Problem},
+        templates,
     },
     journal::role::Role,
     store::{
@@ -41,8 +43,6 @@ const COOKIE_NAME: &str = "countersign_sign_in";
 const BEGUN_FOR: TimeDelta = TimeDelta::minutes(10);
 /// After that, the provider is asked again for group memberships.
 const SESSION_FOR: TimeDelta = TimeDelta::hours(12);
-
-const SIGNED_IN: &str = include_str!("../web/signed_in.html");
 
 pub async fn begin(
     State(admin): State<Arc<Admin>>,
@@ -119,7 +119,8 @@ pub async fn end(
         (SET_COOKIE, begun_cookie(issuer, "", TimeDelta::zero())),
     ];
     // A strict cookie is sent only when navigating from our own page.
-    let page = markdown_html::sign_in_html(SIGNED_IN, words, &[("bot", &admin.bot), ("to", to)]);
+    let values = json!({ "bot": admin.bot, "to": to });
+    let page = templates::page("signed_in.html", words, values);
     Ok((AppendHeaders(cookies), Html(page)).into_response())
 }
 

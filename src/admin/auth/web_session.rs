@@ -14,11 +14,12 @@ use axum::{
 };
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
+use serde_json::json;
 use std::{net::SocketAddr, sync::Arc};
 
 use super::rate_limit::Client;
 use crate::{
-    admin::{Admin, language, markdown_html, problem::Problem},
+    admin::{Admin, language, problem::Problem, templates},
     store::people::{self, AccessTokenKind, BrowserSession},
     texts::PageTexts,
 };
@@ -28,10 +29,6 @@ const COOKIE_NAME: &str = "countersign_session";
 /// The maximum number of invalid links per minute from one address.
 pub const WRONG_A_MINUTE: u32 = 10;
 const SESSION_FOR: TimeDelta = TimeDelta::days(30);
-
-const SIGN_IN: &str = include_str!("../web/sign_in.html");
-const SIGNED_OUT: &str = include_str!("../web/signed_out.html");
-const ISSUER: &str = include_str!("../web/issuer.html");
 
 /// A person who is signed in.
 pub struct Signed {
@@ -109,8 +106,8 @@ pub async fn page(
     Query(link): Query<SignInForm>,
 ) -> Response {
     let words = &language::of(&headers).words().page;
-    let page =
-        markdown_html::sign_in_html(SIGN_IN, words, &[("bot", &admin.bot), ("token", &link.token)]);
+    let values = json!({ "bot": admin.bot, "token": link.token });
+    let page = templates::page("sign_in.html", words, values);
     // With `no-referrer`, a browser sends `null` as the origin of a form, and our own page could
     // not be told apart from others. This policy sends the origin to this server only.
     ([(REFERRER_POLICY, "same-origin")], Html(page)).into_response()
@@ -253,8 +250,7 @@ pub fn signed_out_page(
     words: &PageTexts,
     text: &str,
 ) -> Response {
-    let door = if admin.issuer.is_some() { ISSUER } else { "" };
-    let page = SIGNED_OUT.replacen("<!-- issuer -->", door, 1);
-    let page = markdown_html::sign_in_html(&page, words, &[("bot", &admin.bot), ("text", text)]);
-    (status, Html(page)).into_response()
+    let has_issuer = admin.issuer.is_some();
+    let values = json!({ "bot": admin.bot, "text": text, "has_issuer": has_issuer });
+    (status, Html(templates::page("signed_out.html", words, values))).into_response()
 }

@@ -41,10 +41,11 @@ use super::{
     Admin,
     api::caller::by_session,
     auth::web_session::{self, Signed},
-    language, markdown_html,
+    language,
     problem::{
         BAD_ID, BAD_REQUEST, EMPTY, NO_SUCH_PAGE, NOT_SAVED, Problem, TOO_LONG, TOO_MANY_MESSAGES,
     },
+    templates::{self, extend},
 };
 use crate::{
     gateway::{
@@ -60,17 +61,7 @@ use participant::Participant;
 /// The maximum length of a message, in characters.
 const TEXT_CHARS: usize = 100_000;
 
-const CHAT: &str = include_str!("../web/chat.html");
-const BANNER: &str = include_str!("../web/demo.html");
-const WHO: &str = include_str!("../web/who.html");
-const MANIFEST: &str = include_str!("../web/manifest.html");
-const OPENER: &str = include_str!("../web/opener.html");
-const SIDE: &str = include_str!("../web/side.html");
-const MODELS: &str = include_str!("../web/models.html");
-const ATTACH: &str = include_str!("../web/attach.html");
 const SCRIPT: &str = "text/javascript; charset=utf-8";
-const FOCUS: &str = " autofocus";
-const CONSOLE: &str = "<a class=\"quiet\" href=\"/console\">{{console}}</a>";
 
 pub async fn page(
     State(admin): State<Arc<Admin>>,
@@ -114,55 +105,39 @@ pub enum ChatView<'a> {
 /// Renders the chat.
 pub fn drawn(admin: &Admin, language: Language, view: ChatView<'_>) -> String {
     let words = &language.words().page;
-    let (script, menu) = (script_words(admin, language, &view), models(admin, &view));
-    let is_framed = matches!(view, ChatView::Frame(_));
-    // In a frame of another site, only that site sets the focus.
-    let (person, base, who, focus) = match view {
-        ChatView::Signed { session, .. } => (session.name.as_str(), "", WHO, FOCUS),
-        ChatView::Frame(base) => (words.visitor, base, "", ""),
+    let values = match &view {
+        ChatView::Signed { session, steers } => json!({
+            "person": session.name,
+            "person_id": participant::header_of(&session.person),
+            "base": "",
+            "opens_console": steers,
+            "models": offered_models(admin),
+        }),
+        ChatView::Frame(base) => json!({
+            "person": words.visitor,
+            "person_id": "",
+            "base": base,
+            "opens_console": false,
+            "models": [],
+        }),
     };
-    let (person_id, console) = match view {
-        ChatView::Signed { session, steers } => {
-            (participant::header_of(&session.person), if steers { CONSOLE } else { "" })
-        }
-        ChatView::Frame(_) => (String::new(), ""),
-    };
-    let values = [
-        ("bot", admin.bot.as_str()),
-        ("person", person),
-        ("person_id", &person_id),
-        ("base", base),
-        ("words", script.as_str()),
-    ];
-    let banner = if admin.demo { BANNER } else { "" };
-    let page = CHAT
-        .replacen("<!-- banner -->", banner, 1)
-        .replacen("<!-- who -->", who, 1)
-        .replacen("<!-- focus -->", focus, 1)
-        .replacen("<!-- console -->", console, 1)
-        .replacen("<!-- models -->", &menu, 1);
-    // A visitor of another site has one conversation, and uploads nothing.
-    let own = [
-        ("<!-- manifest -->", MANIFEST),
-        ("<!-- opener -->", OPENER),
-        ("<!-- side -->", SIDE),
-        ("<!-- attach -->", ATTACH),
-    ];
-    let page = own
-        .iter()
-        .fold(page, |page, (mark, part)| page.replacen(mark, if is_framed { "" } else { part }, 1));
-    markdown_html::page(&page, words, &values)
+    let mut all = json!({
+        "bot": admin.bot,
+        "words": script_words(admin, language, &view),
+        // A visitor of another site has one conversation, and uploads nothing. In its frame, only
+        // that site sets the focus.
+        "is_signed_in": matches!(view, ChatView::Signed { .. }),
+        "is_demo": admin.demo,
+    });
+    extend(&mut all, values);
+    templates::page("chat.html", words, all)
 }
 
-/// The menu of the models, where there is a choice. It sends the command `/model`, so it works for
+/// The models of the menu, where there is a choice. It sends the command `/model`, so it works for
 /// everybody who may use the command.
-fn models(admin: &Admin, view: &ChatView<'_>) -> String {
+fn offered_models(admin: &Admin) -> &[String] {
     let models = &admin.gateway.models;
-    if models.len() < 2 || matches!(view, ChatView::Frame(_)) {
-        return String::new();
-    }
-    let options = models.iter().map(|id| format!("<option>{}</option>", markdown_html::escape(id)));
-    MODELS.replacen("<!-- options -->", &options.collect::<String>(), 1)
+    if models.len() < 2 { &[] } else { models }
 }
 
 /// The texts of the scripts, as JSON.

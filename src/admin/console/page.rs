@@ -29,6 +29,7 @@ use crate::{
         code_html::CodeBudget,
         language, markdown_html, percent,
         problem::{INVALID_FORM, Problem},
+        templates::{self, extend},
     },
     journal::role::Role,
     texts::{Language, console},
@@ -248,13 +249,6 @@ impl PageContext {
     }
 }
 
-/// Adds the values of one object to those of another.
-pub fn extend(all: &mut Value, values: Value) {
-    if let (Some(all), Value::Object(values)) = (all.as_object_mut(), values) {
-        all.extend(values);
-    }
-}
-
 /// The parameters of a query that a page keeps from one part to the next, each with `&` before it.
 fn filters(query: &str) -> String {
     let pairs = form_urlencoded::parse(query.as_bytes());
@@ -271,18 +265,15 @@ fn render(template: &str, language: Language, values: Value) -> Result<String> {
     page.render(Shown::from(Serde(values))).with_context(|| format!("rendering {template}"))
 }
 
-const PROBLEM: &str = include_str!("../web/problem.html");
-
 /// Renders an error as a page.
 pub fn problem(admin: &Admin, problem: &Problem, language: Language) -> Response {
     let status = problem.status();
     let title = console::translated(status.canonical_reason().unwrap_or_default(), language);
     let detail = problem.detail(language);
     let chat = console::translated("Chat", language);
-    let values =
-        [("bot", admin.bot.as_str()), ("title", title), ("detail", &detail), ("chat", chat)];
-    (status, Html(markdown_html::sign_in_html(PROBLEM, &language.words().page, &values)))
-        .into_response()
+    let values = json!({ "bot": admin.bot, "title": title, "detail": detail, "chat": chat });
+    let page = templates::page("problem.html", &language.words().page, values);
+    (status, Html(page)).into_response()
 }
 
 /// What is wrong with a form, to be shown above it. Other errors are pages of their own.

@@ -8,7 +8,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::page::{self, PageContext, back};
+use super::page::{PageContext, back};
 use crate::{
     admin::{
         api::{
@@ -17,6 +17,7 @@ use crate::{
         },
         problem::{Problem, ProblemText},
         reload::{self, CheckExtent},
+        templates::extend,
     },
     store::audit::{ADMIN, AuditKind},
 };
@@ -52,7 +53,7 @@ async fn shown(context: &PageContext, slice: &Slice, values: Value) -> Result<Re
         facts::AuditFilter { conversation: ADMIN.to_owned(), ..facts::AuditFilter::default() };
     let changes = facts::page(&context.admin, filter, slice.page_request()?).await?;
     let mut all = json!({ "configuration": context.admin.configured, "found": changes });
-    page::extend(&mut all, values);
+    extend(&mut all, values);
     context.page("settings.html", all).await
 }
 

@@ -19,6 +19,7 @@ use crate::{
         problem::{NO_BOT_TOKEN, NO_SUCH_PLATFORM, NO_SUCH_PROVIDER, Problem, ProblemText},
         reload,
         settings_file::{self, EntryChange, EntryList, FileAction},
+        templates::extend,
     },
     store::audit::AuditKind,
 };
@@ -45,7 +46,7 @@ async fn shown(context: &PageContext, values: Value) -> Result<Response, Problem
         "model": ModelForm::default(),
         "bot_form": BotForm::default(),
     });
-    page::extend(&mut all, values);
+    extend(&mut all, values);
     context.page("start.html", all).await
 }
 

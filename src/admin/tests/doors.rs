@@ -143,12 +143,6 @@ async fn every_answer_carries_the_headers_that_keep_browsers_strict() {
 fn the_pages_carry_no_script_and_no_style_of_their_own() {
     let pages = [
         include_str!("../web/chat.html"),
-        include_str!("../web/demo.html"),
-        include_str!("../web/who.html"),
-        include_str!("../web/side.html"),
-        include_str!("../web/opener.html"),
-        include_str!("../web/attach.html"),
-        include_str!("../web/manifest.html"),
         include_str!("../web/door.html"),
         include_str!("../web/problem.html"),
         include_str!("../web/sign_in.html"),

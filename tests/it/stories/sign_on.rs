@@ -122,7 +122,7 @@ story! {
         for attribute in ["HttpOnly", "SameSite=Strict", "Secure", "Path=/", "Max-Age=43200"] {
             assert!(cookie.contains(attribute), "{cookie}");
         }
-        assert!(ended.text().await.unwrap().contains("url=/console\""));
+        assert!(ended.text().await.unwrap().contains("url=&#x2f;console\""));
         let cookie = pair(&cookie);
         let audit = browser.get("/console/audit", &cookie).await;
         assert_eq!(audit.status(), StatusCode::OK);
