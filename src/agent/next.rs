@@ -226,7 +226,7 @@ impl Plan {
         }
         match verdict {
             Verdict::Run(_) if let Some(from) = done_before(session, spec, call) => {
-                self.settle.push(Event::Reused { call: call.id.clone(), from });
+                self.settle.push(Event::ResultReused { call: call.id.clone(), from });
             }
             Verdict::Run(cleared) => {
                 match delegation::delegated(call, &agent.catalog.coworkers, context.depth) {

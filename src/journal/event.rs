@@ -96,13 +96,16 @@ pub enum Event {
     /// The agent's memory when the dialogue began. It is part of its prompts from this event on.
     Remembered { text: String },
     /// A hook ran. Its outcome is recorded here and in the event that it concerns.
-    Hooked { hook: String, on: HookPoint, call: Option<CallId>, did: HookEffect },
+    #[serde(rename = "hooked")]
+    HookRan { hook: String, on: HookPoint, call: Option<CallId>, did: HookEffect },
     /// A call was delegated to sub-agents. Their answers end it.
     Delegated { call: CallId, children: Vec<ConversationId> },
     /// A call was answered with the result of an earlier call, without running.
-    Reused { call: CallId, from: CallId },
+    #[serde(rename = "reused")]
+    ResultReused { call: CallId, from: CallId },
     /// Taint and usage that another conversation of the same delegation passes on.
-    Inherited(InheritedState),
+    #[serde(rename = "inherited")]
+    StateInherited(InheritedState),
     /// The sub-agent of this conversation works on a background job, within these limits.
     JobStarted { budget: JobBudget },
     /// A background job has ended. Its report is read like a message of the person who asked for

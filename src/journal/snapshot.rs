@@ -121,10 +121,10 @@ mod tests {
             Event::TaskDue { .. } => "ticked",
             Event::WebhookReceived { .. } => "pushed",
             Event::Remembered { .. } => "remembered",
-            Event::Hooked { .. } => "hooked",
+            Event::HookRan { .. } => "hooked",
             Event::Delegated { .. } => "delegated",
-            Event::Reused { .. } => "reused",
-            Event::Inherited(_) => "inherited",
+            Event::ResultReused { .. } => "reused",
+            Event::StateInherited(_) => "inherited",
             Event::JobStarted { .. } => "job_started",
             Event::JobReported { .. } => "job_reported",
         }

@@ -77,7 +77,7 @@ pub(super) async fn ask(
         stopped = effect.stopped.as_ref().map(|why| texts::stopped_by_hook(&hook.name, why));
         if effect != HookEffect::default() || on == HookPoint::BeforeLlm {
             let (hook, call) = (hook.name.clone(), about.call.clone());
-            events.push(Event::Hooked { hook, on, call, did: effect });
+            events.push(Event::HookRan { hook, on, call, did: effect });
         }
         if stopped.is_some() {
             break;

@@ -192,6 +192,6 @@ async fn run(tx: &mut Tx<'_>, schedule: Schedule, now: DateTime<Utc>) -> Result<
         journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
     }
     let Schedule { id, by, text, .. } = schedule;
-    let ticked = Event::TaskDue { schedule: id, by, text };
-    journal::append(tx, &conversation, &ticked, now).await.map(drop)
+    let due = Event::TaskDue { schedule: id, by, text };
+    journal::append(tx, &conversation, &due, now).await.map(drop)
 }

@@ -112,7 +112,7 @@ impl Trace {
                 let ended = CallEnd { status: result.outcome.into(), result: text, took_ms };
                 self.end(entry, call, ended)
             }
-            Event::Reused { call, .. } => {
+            Event::ResultReused { call, .. } => {
                 let ended = CallEnd { status: CallStatus::Done, result: None, took_ms: None };
                 self.end(entry, call, ended)
             }

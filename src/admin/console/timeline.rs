@@ -143,7 +143,7 @@ impl TimelineBuilder {
                 let title = self.about(call.as_str(), texts.tool_delegated);
                 TimelineStep { children, ..note(title) }
             }
-            Event::Reused { call, .. } => note(self.about(call.as_str(), texts.tool_reused)),
+            Event::ResultReused { call, .. } => note(self.about(call.as_str(), texts.tool_reused)),
             Event::ApprovalAsked { approval, call, asks, .. } => {
                 self.asked.insert(approval.0, at);
                 let template = match asks {

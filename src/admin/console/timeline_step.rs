@@ -89,7 +89,7 @@ pub fn plain(event: Event, texts: &TimelineTexts) -> TimelineStep {
         }
         Event::FileLost { reason, .. } => with(reason, step(Bad, texts.file_lost)),
         Event::Tainted { source } => named(Note, texts.untrusted, "source", &source),
-        Event::Inherited(inherited) => {
+        Event::StateInherited(inherited) => {
             with(inherited.taint.join(", "), step(Note, texts.inherited))
         }
         Event::ToolsEnabled { names } => named(Note, texts.enabled, "tools", &names.join(", ")),
@@ -102,7 +102,7 @@ pub fn plain(event: Event, texts: &TimelineTexts) -> TimelineStep {
         Event::Stopped { by } => named(Note, texts.stopped, "person", &by.name),
         Event::Restarted { by } => named(Note, texts.restarted, "person", &by.name),
         Event::Remembered { text } => with(text, step(Note, texts.remembered)),
-        Event::Hooked { hook, did, .. } => hooked(&hook, did, texts),
+        Event::HookRan { hook, did, .. } => hooked(&hook, did, texts),
         other => {
             let value = serde_json::to_value(other).unwrap_or_default();
             step(Note, value["kind"].as_str().unwrap_or("something").replace('_', " "))

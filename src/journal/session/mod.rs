@@ -192,7 +192,7 @@ impl Session {
                 *self = Self { seq, answered_upto: seq, untrusted, sent, model, ..Self::default() };
             }
             Event::Compacted { upto, summary, usage } => self.compacted(*upto, summary, *usage),
-            Event::Hooked { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
+            Event::HookRan { on, call, did, .. } => self.hooked(*on, call.as_ref(), did),
             Event::FileSent { message, .. } => self.file_sent(entry, message),
             Event::FileFetched { file, path, attachment, view, text } => {
                 self.file_taken(*file, path);
@@ -209,8 +209,8 @@ impl Session {
             Event::Remembered { text } => self.memory = Some(text.clone()),
             Event::ModelChosen { model, .. } => self.model = Some(model.clone()),
             Event::Delegated { call, .. } => self.delegated(entry.at, call),
-            Event::Reused { call, from } => self.reuse(call, from),
-            Event::Inherited(inherited) => self.inherit(inherited),
+            Event::ResultReused { call, from } => self.reuse(call, from),
+            Event::StateInherited(inherited) => self.inherit(inherited),
             Event::JobStarted { budget } => self.job = Some(*budget),
             Event::JobReported { job, by, task, is_done, text, succession } => {
                 let report = messages::job_report(job, task, *is_done, text);
@@ -373,7 +373,7 @@ fn requires_new_request(event: &Event) -> bool {
             | Event::JobReported { .. }
             | Event::Replied { .. }
             | Event::ToolFinished { .. }
-            | Event::Reused { .. }
+            | Event::ResultReused { .. }
             | Event::Failed { .. }
             | Event::Stopped { .. }
     )

@@ -161,7 +161,7 @@ pub(in crate::store) async fn start(
         journal::append(tx, child, &Event::JobStarted { budget }, now).await?;
     }
     if *start.inherited != InheritedState::default() {
-        journal::append(tx, child, &Event::Inherited(start.inherited.clone()), now).await?;
+        journal::append(tx, child, &Event::StateInherited(start.inherited.clone()), now).await?;
     }
     let (by, text) = (start.by.clone(), task.text.clone());
     let said = Event::Said { by, text, message: String::new() };
@@ -199,7 +199,7 @@ async fn deliver_answer(
     let Some((parent, call)) = task else { return Ok(()) };
     let parent = ConversationId(parent);
     // Locks the parent's row, so that the last of several concurrent answers sees the others.
-    journal::append(tx, &parent, &Event::Inherited(answer.inherited), now).await?;
+    journal::append(tx, &parent, &Event::StateInherited(answer.inherited), now).await?;
     let rows: Vec<TaskAnswerRow> = sql!(
         tx,
         fetch_all,
@@ -335,7 +335,7 @@ async fn spread(
         conversation.as_str()
     );
     for (relative,) in relatives {
-        let inherited = Event::Inherited(inherited.clone());
+        let inherited = Event::StateInherited(inherited.clone());
         journal::append(tx, &ConversationId(relative), &inherited, now).await?;
     }
     Ok(())

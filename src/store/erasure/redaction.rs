@@ -138,7 +138,7 @@ impl Forgotten {
                 *by = nobody();
                 forget_reason(decision);
             }
-            Event::Inherited(inherited) => {
+            Event::StateInherited(inherited) => {
                 for by in inherited.joined.iter_mut().filter(|by| by.id == self.person) {
                     *by = nobody();
                 }
@@ -214,7 +214,7 @@ pub(in crate::store) fn speakers(event: &Event) -> Vec<&Speaker> {
         | Event::Restarted { by }
         | Event::ModelChosen { by, .. }
         | Event::ApprovalDecided { by: Decider::Person(by), .. } => vec![by],
-        Event::Inherited(inherited) => inherited.joined.iter().collect(),
+        Event::StateInherited(inherited) => inherited.joined.iter().collect(),
         _ => vec![],
     }
 }

@@ -89,7 +89,7 @@ pub async fn report(tx: &mut Tx<'_>, job: BackgroundJob, now: DateTime<Utc>) -> 
     // The tokens were spent in turns of their own.
     let inherited = InheritedState { tokens: 0, joined: vec![], ..answer.inherited };
     if inherited != InheritedState::default() {
-        journal::append(tx, &job.conversation, &Event::Inherited(inherited), now).await?;
+        journal::append(tx, &job.conversation, &Event::StateInherited(inherited), now).await?;
     }
     let reported = Event::JobReported {
         job: job.id,

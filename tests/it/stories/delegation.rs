@@ -66,7 +66,7 @@ async fn tasks(world: &World, status: &str) -> usize {
 
 async fn inherited(world: &World) -> Vec<InheritedState> {
     let entries = world.journal().await.into_iter().filter_map(|entry| match entry.event {
-        Event::Inherited(inherited) => Some(inherited),
+        Event::StateInherited(inherited) => Some(inherited),
         _ => None,
     });
     entries.collect()

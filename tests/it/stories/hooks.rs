@@ -45,7 +45,7 @@ fn questions(given: &Path) -> Vec<Value> {
 }
 
 async fn hooked(world: &World) -> usize {
-    world.journal().await.iter().filter(|e| matches!(e.event, Event::Hooked { .. })).count()
+    world.journal().await.iter().filter(|e| matches!(e.event, Event::HookRan { .. })).count()
 }
 
 story! {

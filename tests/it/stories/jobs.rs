@@ -273,7 +273,7 @@ story! {
         assert_eq!(world.last(), "Read.");
         let journal = world.journal().await;
         let at = |is: fn(&Event) -> bool| journal.iter().position(|entry| is(&entry.event));
-        let tainted = at(|event| matches!(event, Event::Inherited(h) if !h.taint.is_empty()));
+        let tainted = at(|event| matches!(event, Event::StateInherited(h) if !h.taint.is_empty()));
         let reported = at(|event| matches!(event, Event::JobReported { .. }));
         assert!(tainted.unwrap() < reported.unwrap(), "the taint comes first");
     }

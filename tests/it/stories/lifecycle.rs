@@ -70,7 +70,7 @@ story! {
         let read = format!("{:?}", world.prompts()[3].messages.last());
         assert!(read.contains("run 1"), "{read}");
         let reused = world.journal().await.into_iter()
-            .filter(|entry| matches!(entry.event, Event::Reused { .. }));
+            .filter(|entry| matches!(entry.event, Event::ResultReused { .. }));
         assert_eq!(reused.count(), 1, "and it can be told from one that has run");
 
         world.ann_says("/new").await;
