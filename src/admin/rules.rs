@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
+use strum::IntoStaticStr;
 use utoipa::ToSchema;
 
 use crate::{
@@ -54,7 +55,8 @@ pub struct DraftRule {
 }
 
 /// What the guard does with a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
 pub enum GuardEffect {
     Runs,
@@ -65,12 +67,7 @@ pub enum GuardEffect {
 
 impl GuardEffect {
     fn as_str(self) -> &'static str {
-        match self {
-            Self::Runs => "runs",
-            Self::Asks => "asks",
-            Self::Waits => "waits",
-            Self::Refuses => "refuses",
-        }
+        self.into()
     }
 }
 

@@ -5,6 +5,7 @@ use anyhow::Result;
 use secrecy::SecretString;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use strum::{EnumString, IntoStaticStr};
 use tokio::sync::oneshot;
 
 use super::{
@@ -14,7 +15,10 @@ use super::{
 use crate::store::audit::Fact;
 
 /// A list of the configuration whose entries can be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr, EnumString,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum EntryList {
     Models,
@@ -26,14 +30,11 @@ impl EntryList {
 
     /// The name in the file.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Models => "models",
-            Self::Channels => "channels",
-        }
+        self.into()
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|list| list.as_str() == text)
+        text.parse().ok()
     }
 }
 

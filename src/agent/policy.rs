@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 use utoipa::ToSchema;
 
 use super::{
@@ -109,7 +110,10 @@ pub enum Action {
 }
 
 /// Where a rule is defined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema, IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     Shipped,
@@ -119,11 +123,7 @@ pub enum Origin {
 
 impl Origin {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shipped => "shipped",
-            Self::Configuration => "configuration",
-            Self::Database => "database",
-        }
+        self.into()
     }
 }
 

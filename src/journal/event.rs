@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use strum::{EnumString, IntoStaticStr};
 use utoipa::ToSchema;
 
 use super::ids::{ApprovalId, CallId, ConversationId, JobId, ScheduleId};
@@ -232,7 +233,10 @@ pub enum Decider {
 }
 
 /// The state of an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoStaticStr, EnumString,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ApprovalStatus)]
 pub enum Status {
@@ -249,19 +253,11 @@ pub enum Status {
 
 impl Status {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Allowed => "allowed",
-            Self::Denied => "denied",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
-            Self::Superseded => "superseded",
-            Self::Undeliverable => "undeliverable",
-        }
+        self.into()
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        serde_json::from_value(text.into()).ok()
+        text.parse().ok()
     }
 }
 

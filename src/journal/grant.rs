@@ -5,6 +5,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use super::{event::Speaker, ids::GrantId};
 
@@ -48,7 +49,8 @@ pub enum GrantSubject {
 }
 
 /// Whose calls a grant covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     Person,
@@ -58,14 +60,10 @@ pub enum Scope {
 
 impl Scope {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Conversation => "conversation",
-            Self::Bot => "bot",
-        }
+        self.into()
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Person, Self::Conversation, Self::Bot].into_iter().find(|s| s.as_str() == text)
+        text.parse().ok()
     }
 }

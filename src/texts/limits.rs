@@ -2,6 +2,7 @@
 //! secret, in English; and texts for people when a daily budget is used up.
 
 use chrono::TimeDelta;
+use strum::IntoStaticStr;
 
 use super::Messages;
 
@@ -71,7 +72,8 @@ fn in_words(wait: TimeDelta) -> String {
 }
 
 /// The scope of a daily budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum BudgetScope {
     Person,
     Conversation,
@@ -81,11 +83,7 @@ pub enum BudgetScope {
 impl BudgetScope {
     /// The name in webhooks and in stored keys.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Person => "person",
-            Self::Conversation => "conversation",
-            Self::All => "all",
-        }
+        self.into()
     }
 }
 

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use strum::IntoStaticStr;
 
 use super::error::CompletionError;
 use crate::texts::CompletionTexts;
@@ -64,7 +65,8 @@ struct PartBody {
 }
 
 /// The author of a message, as the client names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum MessageRole {
     /// Also `developer`. Such a text is a part of the person's message.
     System,
@@ -74,11 +76,7 @@ enum MessageRole {
 
 impl MessageRole {
     fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-        }
+        self.into()
     }
 }
 

@@ -1,7 +1,10 @@
 //! The kinds of audit records.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// What a record is about. It is stored and listed by its name, see [`AuditKind::as_str`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum AuditKind {
     Asked,
     ChannelChecked,
@@ -18,7 +21,9 @@ pub enum AuditKind {
     ErasureBegun,
     Granted,
     Halted,
+    #[strum(serialize = "letter_dropped")]
     DeadLetterDropped,
+    #[strum(serialize = "letter_replayed")]
     DeadLetterReplayed,
     LettersReplayed,
     Lifted,
@@ -52,6 +57,7 @@ pub enum AuditKind {
     ToolSet,
     Unlinked,
     VoteRejected,
+    #[strum(serialize = "vote_struck")]
     VoteDiscarded,
     VoteWithdrawn,
     Voted,
@@ -63,65 +69,30 @@ pub enum AuditKind {
 }
 
 impl AuditKind {
-    /// The name in the database, the API and the console. Names of stored records never change.
+    /// The name in the database, the API and the console. It never changes: a variant that is renamed
+    /// keeps it.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::ChannelChecked => "channel_checked",
-            Self::ChannelReconnected => "channel_reconnected",
-            Self::ConfigurationReloaded => "configuration_reloaded",
-            Self::ConfigurationWriteBegun => "configuration_write_begun",
-            Self::ConfigurationWriteFailed => "configuration_write_failed",
-            Self::ConfigurationWritten => "configuration_written",
-            Self::ConversationsExpired => "conversations_expired",
-            Self::Cut => "cut",
-            Self::Decided => "decided",
-            Self::Erased => "erased",
-            Self::ErasureBegun => "erasure_begun",
-            Self::Granted => "granted",
-            Self::Halted => "halted",
-            Self::DeadLetterDropped => "letter_dropped",
-            Self::DeadLetterReplayed => "letter_replayed",
-            Self::LettersReplayed => "letters_replayed",
-            Self::Lifted => "lifted",
-            Self::Linked => "linked",
-            Self::McpChanged => "mcp_changed",
-            Self::McpTrusted => "mcp_trusted",
-            Self::Paired => "paired",
-            Self::PairingOffered => "pairing_offered",
-            Self::PersonRemoved => "person_removed",
-            Self::Ran => "ran",
-            Self::Refused => "refused",
-            Self::Revoked => "revoked",
-            Self::RoleSet => "role_set",
-            Self::RulePut => "rule_put",
-            Self::RuleRemoved => "rule_removed",
-            Self::RulesImported => "rules_imported",
-            Self::ScheduleCreated => "schedule_created",
-            Self::ScheduleEdited => "schedule_edited",
-            Self::ScheduleDeleted => "schedule_deleted",
-            Self::SchedulePaused => "schedule_paused",
-            Self::ScheduleResumed => "schedule_resumed",
-            Self::Seal => "seal",
-            Self::SessionEnded => "session_ended",
-            Self::SignInLink => "sign_in_link",
-            Self::SignedIn => "signed_in",
-            Self::SkillRemoved => "skill_removed",
-            Self::SkillTrusted => "skill_trusted",
-            Self::Started => "started",
-            Self::TokenCreated => "token_created",
-            Self::TokenRevoked => "token_revoked",
-            Self::ToolSet => "tool_set",
-            Self::Unlinked => "unlinked",
-            Self::VoteRejected => "vote_rejected",
-            Self::VoteDiscarded => "vote_struck",
-            Self::VoteWithdrawn => "vote_withdrawn",
-            Self::Voted => "voted",
-            Self::WasmChanged => "wasm_changed",
-            Self::WasmTrusted => "wasm_trusted",
-            Self::WebhookDropped => "webhook_dropped",
-            Self::WebhookReplayed => "webhook_replayed",
-            Self::WebhookTested => "webhook_tested",
-        }
+        self.into_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_stored_records_never_change() {
+        let names: Vec<_> = AuditKind::VARIANTS.iter().map(|kind| kind.as_str()).collect();
+        let expected = "asked channel_checked channel_reconnected configuration_reloaded \
+            configuration_write_begun configuration_write_failed configuration_written \
+            conversations_expired cut decided erased erasure_begun granted halted \
+            letter_dropped letter_replayed letters_replayed lifted linked mcp_changed \
+            mcp_trusted paired pairing_offered person_removed ran refused revoked role_set \
+            rule_put rule_removed rules_imported schedule_created schedule_deleted \
+            schedule_edited schedule_paused schedule_resumed seal session_ended sign_in_link \
+            signed_in skill_removed skill_trusted started token_created token_revoked tool_set \
+            unlinked vote_rejected vote_struck vote_withdrawn voted wasm_changed wasm_trusted \
+            webhook_dropped webhook_replayed webhook_tested";
+        assert_eq!(names.join(" "), expected);
     }
 }

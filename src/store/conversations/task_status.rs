@@ -1,7 +1,10 @@
 //! The states of a task of a sub-agent.
 
+use strum::IntoStaticStr;
+
 /// How far the work of a sub-agent is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum TaskStatus {
     /// A call waits for the answer.
     Open,
@@ -14,11 +17,6 @@ pub(super) enum TaskStatus {
 impl TaskStatus {
     /// As it is stored.
     pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Background => "background",
-            Self::Ended => "ended",
-            Self::Stopped => "stopped",
-        }
+        self.into()
     }
 }

@@ -18,6 +18,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 pub use report::{begin_report, report};
 use row::{JobRow, job};
+use strum::{EnumString, IntoStaticStr};
 
 use super::{
     Tx,
@@ -40,7 +41,8 @@ use crate::journal::{
 /// The number of jobs of a conversation that are listed.
 const LISTED: i64 = 20;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum JobState {
     Running,
     /// It has ended, and its report waits until the conversation is idle.
@@ -51,17 +53,11 @@ pub enum JobState {
 
 impl JobState {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Ended => "ended",
-            Self::Reported => "reported",
-            Self::Cancelled => "cancelled",
-        }
+        self.into()
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Running, Self::Ended, Self::Reported, Self::Cancelled];
-        all.into_iter().find(|state| state.as_str() == text)
+        text.parse().ok()
     }
 }
 

@@ -8,6 +8,7 @@ use channels::{Outgoing, Place, Receipt};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use std::sync::Arc;
+use strum::{EnumString, IntoStaticStr};
 use utoipa::ToSchema;
 
 use crate::{
@@ -49,7 +50,8 @@ pub struct Sending {
 
 /// The state of a message. `refused`: the platform rejects it; `gone`: its chat can no longer be
 /// written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
     Waiting,
@@ -60,18 +62,11 @@ pub enum MessageStatus {
 
 impl MessageStatus {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Sent => "sent",
-            Self::Refused => "refused",
-            Self::Gone => "gone",
-        }
+        self.into()
     }
 
     pub(in crate::store) fn parse(text: &str) -> Result<Self> {
-        let all = [Self::Waiting, Self::Sent, Self::Refused, Self::Gone];
-        let found = all.into_iter().find(|status| status.as_str() == text);
-        found.with_context(|| format!("a message has the status {text:?}"))
+        text.parse::<Self>().with_context(|| format!("a message has the status {text:?}"))
     }
 }
 

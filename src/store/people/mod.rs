@@ -7,6 +7,7 @@ pub mod web_sessions;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
+use strum::IntoStaticStr;
 
 use super::{
     Tx,
@@ -41,7 +42,8 @@ pub fn at_most(person: &str, role: Role) -> Role {
 }
 
 /// The kind of an access token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum AccessTokenKind {
     /// Exchanged for a session, once.
     SignIn,
@@ -64,11 +66,7 @@ pub struct BrowserSession {
 
 impl AccessTokenKind {
     fn as_str(self) -> &'static str {
-        match self {
-            Self::SignIn => "sign_in",
-            Self::Begun => "begun",
-            Self::Session => "session",
-        }
+        self.into()
     }
 }
 

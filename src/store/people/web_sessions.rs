@@ -3,6 +3,7 @@
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
+use strum::IntoStaticStr;
 
 use crate::store::{
     Tx, at,
@@ -25,7 +26,8 @@ pub struct OpenAccess {
     pub expires_at: DateTime<Utc>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum AccessKind {
     Session,
     Link,
@@ -33,10 +35,7 @@ pub enum AccessKind {
 
 impl AccessKind {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Link => "link",
-        }
+        self.into()
     }
 }
 

@@ -18,6 +18,7 @@ mod changes;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeDelta, Utc};
+use strum::{EnumString, IntoStaticStr};
 
 use super::{
     Store, Tx, at,
@@ -40,7 +41,8 @@ use crate::{
 pub use changes::{change_state, edit, pause_all, set};
 
 /// What a schedule does when it is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum ScheduleKind {
     /// Shows its text.
     Remind,
@@ -50,18 +52,16 @@ pub enum ScheduleKind {
 
 impl ScheduleKind {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Remind => "remind",
-            Self::Run => "run",
-        }
+        self.into()
     }
 
     fn parse(text: &str) -> Option<Self> {
-        [Self::Remind, Self::Run].into_iter().find(|does| does.as_str() == text)
+        text.parse().ok()
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum State {
     Waiting,
     Paused,
@@ -71,17 +71,11 @@ pub enum State {
 
 impl State {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Paused => "paused",
-            Self::Done => "done",
-            Self::Deleted => "deleted",
-        }
+        self.into()
     }
 
     fn parse(text: &str) -> Self {
-        let all = [Self::Waiting, Self::Paused, Self::Done];
-        all.into_iter().find(|state| state.as_str() == text).unwrap_or(Self::Deleted)
+        text.parse().unwrap_or(Self::Deleted)
     }
 }
 

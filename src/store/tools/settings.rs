@@ -4,6 +4,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 use crate::{
     agent::catalog::Tier,
@@ -14,7 +15,8 @@ use crate::{
 };
 
 /// What a setting applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SettingKind {
     Tool,
     /// All tools of an MCP server.
@@ -23,10 +25,7 @@ pub enum SettingKind {
 
 impl SettingKind {
     fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Mcp => "mcp",
-        }
+        self.into()
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use std::time::Duration;
+use strum::{EnumString, IntoStaticStr};
 use utoipa::ToSchema;
 
 use super::{
@@ -39,7 +40,8 @@ pub enum UsageSource {
 }
 
 /// What a line of the account counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
 pub enum UsageKind {
     Model,
@@ -48,17 +50,11 @@ pub enum UsageKind {
 
 impl UsageKind {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Tool => "tool",
-        }
+        self.into()
     }
 
     fn stored(text: &str) -> Result<Self> {
-        [Self::Model, Self::Tool]
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
-            .with_context(|| format!("unknown kind of usage `{text}`"))
+        text.parse::<Self>().with_context(|| format!("unknown kind of usage `{text}`"))
     }
 }
 

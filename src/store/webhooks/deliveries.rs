@@ -10,6 +10,7 @@
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 use utoipa::ToSchema;
 
 use crate::store::{
@@ -188,7 +189,10 @@ async fn record_delivery_attempt(
 }
 
 /// The state of a delivery. `dead`: all attempts failed; `dropped`: an operator dropped it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoStaticStr, EnumString,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
     Waiting,
@@ -198,20 +202,12 @@ pub enum DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Dead, Self::Dropped];
-
     fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Delivered => "delivered",
-            Self::Dead => "dead",
-            Self::Dropped => "dropped",
-        }
+        self.into()
     }
 
     fn parse(text: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
-        found.with_context(|| format!("a delivery has the status {text:?}"))
+        text.parse::<Self>().with_context(|| format!("a delivery has the status {text:?}"))
     }
 }
 

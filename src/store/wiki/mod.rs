@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use strum::IntoStaticStr;
 
 pub use archive::{PageTarget, TargetOutcome, delete, set_archived};
 pub use change::{PageChange, PageEdit, Saved, enriched, save};
@@ -56,10 +57,12 @@ pub struct WikiSource {
     pub since: i64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
     File,
+    #[strum(serialize = "URL")]
     Url,
     Page,
     Conversation,
@@ -68,13 +71,7 @@ pub enum SourceKind {
 
 impl SourceKind {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Url => "URL",
-            Self::Page => "page",
-            Self::Conversation => "conversation",
-            Self::Text => "text",
-        }
+        self.into()
     }
 }
 
