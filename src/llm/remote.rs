@@ -7,7 +7,11 @@ use genai::{
     embed::EmbedRequest,
     resolver::{AuthData, Endpoint},
 };
-use reqwest::{Response, redirect};
+use reqwest::{
+    Response,
+    header::{CONTENT_TYPE, HeaderValue},
+    redirect,
+};
 use std::time::Duration;
 
 use super::{
@@ -123,9 +127,16 @@ impl Vendor {
     async fn send(&self, prompt: &Prompt) -> Result<Response, ModelError> {
         let config = &self.config;
         let sent = {
-            // Only its bytes are kept while the provider works.
+            // Only its bytes are kept while the provider works, without room to grow.
             let request = request::build(prompt, config)?;
-            self.http.post(&request.url).headers(request.headers).json(&request.body).send()
+            let body = request.body.to_string().into_bytes().into_boxed_slice();
+            let json = HeaderValue::from_static("application/json");
+            self.http
+                .post(&request.url)
+                .headers(request.headers)
+                .header(CONTENT_TYPE, json)
+                .body(Vec::from(body))
+                .send()
         };
         let response = tokio::time::timeout(config.timeouts.headers, sent)
             .await
