@@ -11,6 +11,7 @@ mod atomic_writes;
 mod attack_corpus;
 mod browser;
 mod builder;
+mod changes;
 mod command_line;
 mod config;
 mod custom_tools;

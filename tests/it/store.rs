@@ -33,11 +33,12 @@ use tokio::sync::Barrier;
 
 use crate::{story, world::World};
 
-fn now() -> DateTime<Utc> {
+pub fn now() -> DateTime<Utc> {
     "2026-05-04T10:00:00Z".parse().unwrap()
 }
 
-async fn begin(store: &Store, chat: &str) -> ConversationId {
+/// Ann says hello in a private chat of the channel `room`.
+pub async fn begin(store: &Store, chat: &str) -> ConversationId {
     let place = Place { chat: chat.into(), thread: None, kind: PlaceKind::Private };
     let by = Speaker { id: "1".into(), name: "Ann".into() };
     let said = Event::Said { by, text: "hello".into(), message: "1".into() };
@@ -54,11 +55,12 @@ async fn begin(store: &Store, chat: &str) -> ConversationId {
 }
 
 /// Claims up to this many rows of the only channel.
-fn share(limit: usize) -> Vec<Share> {
+pub fn share(limit: usize) -> Vec<Share> {
     vec![Share { channel: "room".into(), limit }]
 }
 
-fn change(seen: i64, terms: Precondition) -> Change {
+/// A change with an event and a text.
+pub fn change(seen: i64, terms: Precondition) -> Change {
     let events = vec![Event::Reminded { upto: seen }];
     let shows = vec![Outgoing::Text { markdown: "x".into(), reply_to: None }];
     Change { events, shows, seen, terms, ..Change::default() }

@@ -6,12 +6,12 @@ use countersign::{
     journal::event::Event,
 };
 
-use crate::world::World;
+use crate::{process::eventually, world::World};
 
 /// Shifts the database's clock against this machine's, as if this machine's were wrong.
 async fn sets_off(world: &World, by: &str) {
     let function = format!(
-        "CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+        "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
         AS $$ SELECT pg_catalog.clock_timestamp() + interval '{by}' $$"
     );
     world.tampers(&function).await;
@@ -60,4 +60,24 @@ async fn a_node_whose_clock_is_behind_goes_by_the_databases() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_whose_clock_is_ahead_goes_by_the_databases() {
     a_node_goes_by_the_databases_clock(-60).await;
+}
+
+/// A running node follows the database's clock when that is set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_running_node_follows_the_databases_clock() {
+    let mut world = World::on_postgres().await;
+    world.config.store.lease_duration = "1s".into();
+    // Sessions that are open already keep their search path.
+    sets_off(&world, "0 s").await;
+    let app = world.node_in_real_time().await;
+    app.start();
+    sets_off(&world, "60 s").await;
+    let ahead = || SystemClock.now() - SystemClock::wall();
+    eventually("the node notices that the clock was set", async || {
+        (ahead() > TimeDelta::seconds(40)).then_some(())
+    })
+    .await;
+    app.stop().await.unwrap();
+    drop(app);
+    world.end().await;
 }

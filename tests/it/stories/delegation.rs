@@ -282,6 +282,33 @@ story! {
 }
 
 story! {
+    /// A person who writes while a sub-agent works is not told to decide something.
+    async fn a_message_waits_silently_while_a_sub_agent_works(world: &mut World) {
+        staff(world);
+        let gate = Gate::new();
+        world.model_will(delegate("researcher", "Find it."));
+        world.model_will(wait(&gate));
+        world.model_will(say("Found."));
+        world.model_will(say("It is found."));
+        let app = world.node().await;
+        let (go, more) = (world.said("go"), world.said("and then?"));
+        world.takes(&app, "1", go).await;
+        app.worker.advance_ready().await.unwrap();
+        let meanwhile = async {
+            gate.reached().await;
+            world.takes(&app, "1", more).await;
+            assert_eq!(app.worker.advance_ready().await.unwrap(), 1, "the root reads the message");
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "It is found.");
+        assert_eq!(world.model.left(), 0);
+    }
+}
+
+story! {
     /// The sub-agent is told of a denial and its reason.
     /// Proves A10.
     async fn a_sub_agent_learns_of_a_denial(world: &mut World) {

@@ -23,13 +23,20 @@ use tokio::task::JoinHandle;
 
 use crate::{process::eventually, story, world::World};
 
+/// What shows a draft.
+#[derive(Debug, Clone, Copy)]
+enum DraftRequest {
+    Message,
+    Edit,
+}
+
 /// A group on a platform with a socket connection.
 #[async_trait]
 trait Group: Send + Sync {
     fn channel(&self) -> Arc<dyn Channel>;
     fn chat(&self) -> String;
-    /// The next message is sent immediately and shown when the platform is released.
-    fn holds_next_message(&self);
+    /// The next request is sent immediately and has its effect when the platform is released.
+    fn holds_next(&self, request: DraftRequest);
     async fn holds_one(&self);
     fn releases_it(&self);
     /// The messages that the bot shows.
@@ -62,8 +69,12 @@ impl Group for OnTelegram {
         self.chat.to_string()
     }
 
-    fn holds_next_message(&self) {
-        self.fake.fault("sendMessage", telegram::Trouble::Held(self.held.clone()));
+    fn holds_next(&self, request: DraftRequest) {
+        let method = match request {
+            DraftRequest::Message => "sendMessage",
+            DraftRequest::Edit => "editMessageText",
+        };
+        self.fake.fault(method, telegram::Trouble::Held(self.held.clone()));
     }
 
     async fn holds_one(&self) {
@@ -104,8 +115,12 @@ impl Group for OnDiscord {
         self.fake.general().to_string()
     }
 
-    fn holds_next_message(&self) {
-        self.fake.fault("send", discord::Trouble::Held(self.held.clone()));
+    fn holds_next(&self, request: DraftRequest) {
+        let act = match request {
+            DraftRequest::Message => "send",
+            DraftRequest::Edit => "edit",
+        };
+        self.fake.fault(act, discord::Trouble::Held(self.held.clone()));
     }
 
     async fn holds_one(&self) {
@@ -138,6 +153,13 @@ async fn deliver_all(app: &App) {
     while deliver::deliver_ready(&app.gateway).await.unwrap() > 0 {}
 }
 
+/// Moves the clock until the turn has ended, although its draft is still being sent.
+async fn no_longer_waits(world: &World, turn: &mut JoinHandle<usize>) {
+    while tokio::time::timeout(Duration::from_millis(20), &mut *turn).await.is_err() {
+        world.clock.advance(TimeDelta::seconds(6));
+    }
+}
+
 /// The placeholder takes longer than the five seconds for which the answer waits.
 async fn a_late_placeholder(world: &mut World, group: Box<dyn Group>) {
     world.more_channels = vec![group.channel()];
@@ -145,13 +167,11 @@ async fn a_late_placeholder(world: &mut World, group: Box<dyn Group>) {
     let gate = Gate::new();
     world.model_will(say("One two three").pausing(&gate));
     ann_writes(world, &app, group.as_ref(), "count").await;
-    group.holds_next_message();
+    group.holds_next(DraftRequest::Message);
     let mut turn = turn(&app);
     group.holds_one().await;
     gate.open();
-    while tokio::time::timeout(Duration::from_millis(20), &mut turn).await.is_err() {
-        world.clock.advance(TimeDelta::seconds(6));
-    }
+    no_longer_waits(world, &mut turn).await;
     deliver_all(&app).await;
     assert_eq!(group.shown(), ["One two three"], "the answer waits no longer");
     group.releases_it();
@@ -161,6 +181,27 @@ async fn a_late_placeholder(world: &mut World, group: Box<dyn Group>) {
     ann_writes(world, &app, group.as_ref(), "and?").await;
     world.settle(&app).await;
     assert_eq!(group.shown(), ["One two three", "Again."], "an older message stays as it is");
+}
+
+/// An edit of the placeholder takes longer than the answer waits.
+async fn a_late_edit(world: &mut World, group: Box<dyn Group>) {
+    world.more_channels = vec![group.channel()];
+    let app = world.node().await;
+    let gate = Gate::new();
+    world.model_will(say("One two three").pausing(&gate));
+    ann_writes(world, &app, group.as_ref(), "count").await;
+    group.holds_next(DraftRequest::Edit);
+    let mut turn = turn(&app);
+    group.holds_one().await;
+    gate.open();
+    no_longer_waits(world, &mut turn).await;
+    deliver_all(&app).await;
+    let shown = group.shown();
+    let [_draft, answer] = &shown[..] else { panic!("the draft is replaced: {shown:?}") };
+    assert_eq!(answer, "One two three");
+    group.releases_it();
+    world.settle(&app).await;
+    assert_eq!(group.shown(), ["One two three"], "the edit did not change the answer");
 }
 
 /// A reminder fires and a command is answered while the answer is being streamed.
@@ -208,6 +249,22 @@ story! {
     /// Proves R3.
     async fn a_late_placeholder_is_deleted_on_discord(world: &mut World) {
         a_late_placeholder(world, OnDiscord::start().await).await;
+    }
+}
+
+story! {
+    /// An answer does not replace a draft message to which an edit may still arrive.
+    /// Proves R3.
+    async fn a_late_edit_does_not_change_the_answer_on_telegram(world: &mut World) {
+        a_late_edit(world, OnTelegram::start().await).await;
+    }
+}
+
+story! {
+    /// The same on platforms with message nonces.
+    /// Proves R3.
+    async fn a_late_edit_does_not_change_the_answer_on_discord(world: &mut World) {
+        a_late_edit(world, OnDiscord::start().await).await;
     }
 }
 

@@ -232,6 +232,19 @@ story! {
 }
 
 story! {
+    /// In a group the reply to a command names it; in private chats it does not.
+    async fn a_reply_to_a_command_names_it_only_in_a_group(world: &mut World) {
+        let asked = world.said("/status");
+        let IncomingContent::Text { message, .. } = asked.clone() else { panic!() };
+        world.happens_at(group(), ("1", &[]), asked).await;
+        assert_eq!(world.room.messages().last().unwrap().reply_to, Some(message));
+        world.ann_says("/status").await;
+        assert_eq!(world.room.messages().len(), 2);
+        assert_eq!(world.room.messages().last().unwrap().reply_to, None);
+    }
+}
+
+story! {
     /// `steer`: a message interrupts the current model request, which is restarted with it.
     async fn a_message_steers_where_it_is_configured(world: &mut World) {
         world.settings.queue = BusyPolicy::Steer;
