@@ -37,7 +37,7 @@ const AT_ONCE: usize = 4_000;
 /// still answered immediately.
 const AT_ONCE_ON_A_CHANNEL: usize = 1_000;
 /// The minimum per channel, even with many channels.
-const AT_LEAST_ON_A_CHANNEL: usize = 64;
+const AT_LEAST_ON_A_CHANNEL: usize = 128;
 /// The maximum number of rows of one channel that are claimed at once.
 const CLAIMED_AT_ONCE: usize = 64;
 /// How often rows for channels that are not configured are looked for, and how long they wait: this
@@ -98,9 +98,11 @@ fn take_sends(gateway: &Arc<Gateway>, channel_permits: &Arc<ChannelPermits>) -> 
     let (weak, permits) = (Arc::downgrade(gateway), channel_permits.clone());
     let permit = move |channel: &str| {
         let gateway = weak.upgrade()?;
-        may_send(&gateway, channel)
-            .then(|| permits.permits.get(channel).cloned())?
-            .and_then(|permits| permits.try_acquire_owned().ok())
+        let room = room(&gateway, channel)?;
+        // Those that hold a permit may not be counted yet.
+        let has_room = room > permits.in_use(channel);
+        let permits = permits.permits.get(channel).filter(|_| has_room).cloned()?;
+        permits.try_acquire_owned().ok()
     };
     let (weak, permits, on) = (Arc::downgrade(gateway), channel_permits.clone(), Handle::current());
     let start = move |sending: Sending, permit| {
@@ -114,12 +116,12 @@ fn take_sends(gateway: &Arc<Gateway>, channel_permits: &Arc<ChannelPermits>) -> 
     gateway.store.take_sends(taker)
 }
 
-/// Whether the platform works as usual, and may be called now.
-fn may_send(gateway: &Gateway, channel: &str) -> bool {
-    let Some(connected) = gateway.channels.get(channel) else { return false };
+/// How many messages the bot may send now; `None` if the platform does not work as usual.
+fn room(gateway: &Gateway, channel: &str) -> Option<usize> {
+    let connected =
+        gateway.channels.get(channel).filter(|_| gateway.breakers.is_closed(channel))?;
     let now = gateway.clock.now();
-    let has_room = || gateway.rate_limiter.room(channel, &connected.rate_limits, now);
-    gateway.breakers.is_closed(channel) && has_room().is_ok_and(|room| room > 0)
+    gateway.rate_limiter.room(channel, &connected.rate_limits, now).ok()
 }
 
 /// Sends all rows that can be sent now, once. Returns how many there were.
@@ -213,6 +215,8 @@ const CHECK_FOR: Duration = Duration::from_secs(30);
 /// The permits of each channel.
 struct ChannelPermits {
     permits: BTreeMap<String, Arc<Semaphore>>,
+    /// The number of permits of each channel.
+    each: usize,
     /// Notified when a channel that had no free permit has one.
     freed: Arc<Notify>,
 }
@@ -222,7 +226,12 @@ impl ChannelPermits {
         let share = AT_ONCE / gateway.channels.len().max(1);
         let each = share.clamp(AT_LEAST_ON_A_CHANNEL, AT_ONCE_ON_A_CHANNEL);
         let queue = |channel: &String| (channel.clone(), Arc::new(Semaphore::new(each)));
-        Self { permits: gateway.channels.keys().map(queue).collect(), freed: Arc::default() }
+        let permits = gateway.channels.keys().map(queue).collect();
+        Self { permits, each, freed: Arc::default() }
+    }
+
+    fn in_use(&self, channel: &str) -> usize {
+        self.each.saturating_sub(self.free(channel))
     }
 
     fn free(&self, channel: &str) -> usize {

@@ -171,18 +171,18 @@ impl Store {
         F: for<'a, 'c> FnOnce(&'a mut Tx<'c>) -> BoxFuture<'a, Result<T>> + Clone + Send + 'static,
     {
         let claims = self.commit_claims();
-        let is_claiming = claims.is_some();
-        let written = self.write_with(claims.clone(), name, WriteMode::DURABLE, move |tx| {
+        let claiming = claims.clone();
+        let written = self.write_with((), name, WriteMode::DURABLE, move |tx| {
             Box::pin(async move {
                 let value = work(tx).await?;
-                if let Some(claims) = claims {
+                if let Some(claims) = claiming {
                     claims.claim(tx).await?;
                 }
                 Ok(value)
             })
         });
         written.await.inspect_err(|problem| {
-            if is_claiming && is_transient(problem) {
+            if claims.is_some_and(|claims| claims.has_claimed()) && is_transient(problem) {
                 self.held.missed();
             }
         })

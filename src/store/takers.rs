@@ -8,14 +8,20 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{
+    ops::RangeInclusive,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
     Store, Tx,
     leases::{
         Claimed,
-        acquisition::LeasePermit,
+        acquisition::Acquisition,
         claim::{Claimant, claim_one},
     },
     outbox::{due::SendClaim, inserted::claim_inserted, sending::Sending},
@@ -56,12 +62,19 @@ struct Registered {
 #[must_use]
 pub struct Registration {
     takers: Takers,
-    end: fn(&mut Registered),
+    of: Registered,
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        (self.end)(&mut self.takers.0.lock());
+        let mut registered = self.takers.0.lock();
+        // A loop that was restarted may have registered again.
+        registered
+            .turns
+            .take_if(|taker| self.of.turns.as_ref().is_some_and(|of| Arc::ptr_eq(of, taker)));
+        registered
+            .sends
+            .take_if(|taker| self.of.sends.as_ref().is_some_and(|of| Arc::ptr_eq(of, taker)));
     }
 }
 
@@ -103,23 +116,27 @@ impl ClaimedSend {
 #[derive(Clone)]
 pub(super) struct CommitClaims {
     takers: Registered,
+    acquisition: Acquisition,
     claimant: Claimant,
     between: RangeInclusive<i64>,
-    /// Keeps the node from releasing its leases until the transaction has ended.
-    _permit: Arc<LeasePermit>,
+    has_claimed: Arc<AtomicBool>,
 }
 
 impl Store {
     /// Has conversations run by `taker` as soon as they are ready, until the result is dropped.
     pub fn take_turns(&self, taker: TurnTaker) -> Registration {
-        self.takers.0.lock().turns = Some(Arc::new(taker));
-        Registration { takers: self.takers.clone(), end: |registered| registered.turns = None }
+        let taker = Arc::new(taker);
+        self.takers.0.lock().turns = Some(taker.clone());
+        let of = Registered { turns: Some(taker), sends: None };
+        Registration { takers: self.takers.clone(), of }
     }
 
     /// Has rows of the outbox sent by `taker` as soon as they are due, until the result is dropped.
     pub fn take_sends(&self, taker: SendTaker) -> Registration {
-        self.takers.0.lock().sends = Some(Arc::new(taker));
-        Registration { takers: self.takers.clone(), end: |registered| registered.sends = None }
+        let taker = Arc::new(taker);
+        self.takers.0.lock().sends = Some(taker.clone());
+        let of = Registered { turns: None, sends: Some(taker) };
+        Registration { takers: self.takers.clone(), of }
     }
 
     /// `None` if nothing takes work, or while this node must renew leases before it claims.
@@ -128,15 +145,32 @@ impl Store {
         if takers.turns.is_none() && takers.sends.is_none() {
             return None;
         }
-        let between = self.held.claims_between(self.term_ms())?;
-        let permit = Arc::new(self.claims.try_permit()?);
-        Some(CommitClaims { takers, claimant: self.claimant(), between, _permit: permit })
+        Some(CommitClaims {
+            takers,
+            acquisition: self.claims.clone(),
+            claimant: self.claimant(),
+            between: self.held.claims_between(self.term_ms())?,
+            has_claimed: Arc::default(),
+        })
     }
 }
 
 impl CommitClaims {
+    /// Whether the transaction tried to claim something.
+    pub fn has_claimed(&self) -> bool {
+        self.has_claimed.load(Ordering::Relaxed)
+    }
+
     /// Claims what the transaction has made ready.
     pub async fn claim(&self, tx: &mut Tx<'_>) -> Result<()> {
+        if tx.wakeups.conversations.is_empty() && tx.wakeups.sends.is_empty() {
+            return Ok(());
+        }
+        // Until the transaction has ended and the work is started, the node does not release its
+        // leases.
+        let Some(permit) = self.acquisition.try_permit() else { return Ok(()) };
+        tx.wakeups.permit = Some(permit);
+        self.has_claimed.store(true, Ordering::Relaxed);
         if let Some(taker) = &self.takers.turns {
             self.claim_turns(tx, taker).await?;
         }
@@ -285,12 +319,15 @@ mod tests {
         let mut taking = taking(scratch, 2).await;
         let store = taking.scratch.store.clone();
         // PostgreSQL has a clock of its own, which the conversation may be ahead of for a moment.
-        let (conversation, (claimed, _turn)) = loop {
+        let mut claimed = None;
+        for _ in 0..1_000 {
             let conversation = taking.said("1", "hello").await.unwrap();
-            if let Ok(claimed) = taking.turns.try_recv() {
-                break (conversation, claimed);
+            if let Ok(turn) = taking.turns.try_recv() {
+                claimed = Some((conversation, turn));
+                break;
             }
-        };
+        }
+        let (conversation, (claimed, _turn)) = claimed.expect("it is claimed at last");
         assert_eq!(*claimed.lease.conversation(), conversation);
         assert!(store.accepts_writes(&claimed.lease).await.unwrap());
         assert_eq!(taking.claims().await, 0);

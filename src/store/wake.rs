@@ -10,6 +10,7 @@ use std::{
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
+    leases::acquisition::LeasePermit,
     metrics::counter::Count,
     takers::{ClaimedSend, ClaimedTurn},
 };
@@ -37,6 +38,8 @@ pub struct Wakeups {
     /// What the transaction has claimed for this process.
     pub(super) turns_claimed: Vec<ClaimedTurn>,
     pub(super) sends_claimed: Vec<ClaimedSend>,
+    /// Held while something was claimed that has not been started.
+    pub(super) permit: Option<LeasePermit>,
     /// Whether a row of the outbox has ended.
     pub(super) sent: bool,
     /// How soon a conversation that is being debounced becomes ready.

@@ -222,7 +222,12 @@ impl Worker {
 }
 
 /// Runs a claimed conversation as a task.
-fn start_turn(worker: &Arc<Worker>, claimed: Claimed, permit: OwnedSemaphorePermit, on: &Handle) {
+fn start_turn(
+    worker: &Arc<Worker>,
+    claimed: Claimed,
+    permit: Option<OwnedSemaphorePermit>,
+    on: &Handle,
+) {
     let advanced = worker.clone();
     let turn = async move {
         advance_safely(&advanced, claimed).await;
@@ -237,7 +242,7 @@ fn take_turns(worker: &Arc<Worker>, permits: &Arc<Semaphore>) -> Registration {
     let (weak, on) = (Arc::downgrade(worker), Handle::current());
     let start = move |claimed, permit| {
         if let Some(worker) = weak.upgrade() {
-            start_turn(&worker, claimed, permit, &on);
+            start_turn(&worker, claimed, Some(permit), &on);
         }
     };
     let clock = worker.gateway.clock.clone();
@@ -263,10 +268,9 @@ async fn claim(worker: Arc<Worker>) {
             tracing::error!(problem = format!("{problem:#}"), "could not claim conversations");
             Vec::new()
         });
-        let may_be_more = claimed.len() == free;
+        let may_be_more = claimed.len() >= free;
         for claimed in claimed {
-            let permit = reserved.split(1).expect("a claim takes at most as many as are reserved");
-            start_turn(&worker, claimed, permit, &Handle::current());
+            start_turn(&worker, claimed, reserved.split(1), &Handle::current());
         }
         drop(reserved);
         // A claim takes everything that is ready. What becomes ready later notifies.
