@@ -6,7 +6,7 @@ use comrak::nodes::{AlertType, ListType, Node, NodeList, NodeValue, TableAlignme
 
 use super::html_blocks::Builder;
 use super::reader::Reader;
-use super::{clean, html, inlines, pictures};
+use super::{clean, heading_ids, html, inlines, pictures};
 use crate::budgets::{CHARTS, NESTING};
 use crate::chart;
 use crate::document::{Alert, Align, Block, Definition, Inline, Item, List, Table, plain_text};
@@ -80,7 +80,10 @@ impl<'a> Reader<'a> {
         match &node.data().value {
             NodeValue::Paragraph => self.paragraph(node, depth, blocks),
             NodeValue::Heading(heading) => {
-                let content = inlines::read(self, node, depth + 1);
+                let mut content = inlines::read(self, node, depth + 1);
+                if self.escaped_ids.contains(&node.data().sourcepos.start.line) {
+                    heading_ids::keep_braces(&mut content);
+                }
                 blocks.push(Block::Heading { level: heading.level, content });
                 self.drain_comments(blocks);
             }

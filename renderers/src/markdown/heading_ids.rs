@@ -1,29 +1,31 @@
 //! Ids of headings, as in Pandoc: `## Heading {#id}`. Links to such an id lead to the anchor that the
-//! heading has by its text, which is the one that all formats know.
+//! heading has by its text, which is the one that all formats know. So do links with percent signs,
+//! such as `#%C3%BCber-uns`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use comrak::nodes::{Node, NodeValue};
 
 use crate::Document;
 use crate::document::{Anchors, Block, Inline, change_blocks};
+use crate::package::text::unescape;
 
 /// Removes the ids from the headings of a document, and changes the links to them.
 pub fn resolve(document: &mut Document) {
-    let (mut anchors, mut targets) = (Anchors::default(), BTreeMap::new());
+    let (mut anchors, mut targets) = (Anchors::default(), Targets::default());
     let mut settle = |content: &mut Vec<Inline>| {
         let id = take(content);
         let anchor = anchors.next(content);
+        targets.anchors.insert(anchor.clone());
         if let Some(id) = id {
-            targets.entry(id).or_insert(anchor);
+            targets.ids.entry(id).or_insert(anchor);
         }
     };
     each_heading(&mut document.blocks, &mut settle);
     document.notes.iter_mut().for_each(|note| each_heading(note, &mut settle));
-    if targets.is_empty() {
-        return;
-    }
     let mut change = |inline: &mut Inline| {
         if let Inline::Link { url, .. } = inline
-            && let Some(anchor) = url.strip_prefix('#').and_then(|id| targets.get(id))
+            && let Some(anchor) = url.strip_prefix('#').and_then(|target| targets.find(target))
         {
             *url = format!("#{anchor}");
         }
@@ -32,8 +34,65 @@ pub fn resolve(document: &mut Document) {
     document.notes.iter_mut().for_each(|note| change_blocks(note, &mut change));
 }
 
+/// What links can lead to.
+#[derive(Default)]
+struct Targets {
+    /// The anchors of all headings.
+    anchors: BTreeSet<String>,
+    /// The anchor of the heading with an id.
+    ids: BTreeMap<String, String>,
+}
+
+impl Targets {
+    /// The anchor for the target of a link; `None` if it needs no change or leads nowhere.
+    fn find(&self, target: &str) -> Option<String> {
+        if let Some(anchor) = self.ids.get(target) {
+            return Some(anchor.clone());
+        }
+        let plain = target.contains('%').then(|| unescape(target))?;
+        let of_id = self.ids.get(&plain).cloned();
+        of_id.or_else(|| Some(plain.to_lowercase()).filter(|plain| self.anchors.contains(plain)))
+    }
+}
+
+/// The first lines of the headings whose braces are escaped, so that they are no id.
+pub fn escaped(root: Node, source: &str) -> HashSet<usize> {
+    let lines: Vec<&str> = source.lines().collect();
+    let mut escaped = HashSet::new();
+    for node in root.descendants() {
+        let data = node.data();
+        if !matches!(data.value, NodeValue::Heading(_)) {
+            continue;
+        }
+        let (start, end) = (data.sourcepos.start.line, data.sourcepos.end.line);
+        let heading = lines.get(start.saturating_sub(1)..end.min(lines.len()));
+        let heading = heading.unwrap_or_default().join("\n");
+        if heading.contains('}') && !has_plain_braces(&heading) {
+            escaped.insert(start);
+        }
+    }
+    escaped
+}
+
+/// Whether the last braces in the source of a heading have no backslash before or in them.
+fn has_plain_braces(heading: &str) -> bool {
+    let Some((before, rest)) = heading.rsplit_once('{') else { return false };
+    let backslashes = before.len() - before.trim_end_matches('\\').len();
+    let is_escape = |pair: &[u8]| pair[0] == b'\\' && pair[1].is_ascii_punctuation();
+    let inside = rest.find('}').map_or(rest, |end| &rest[..=end]);
+    backslashes.is_multiple_of(2) && !inside.as_bytes().windows(2).any(is_escape)
+}
+
+/// Marks a heading whose braces are text. [`take`] removes the mark.
+pub fn keep_braces(content: &mut Vec<Inline>) {
+    content.push(Inline::Text(String::new()));
+}
+
 /// Removes the attributes at the end of a heading, and returns the id among them.
 pub fn take(content: &mut Vec<Inline>) -> Option<String> {
+    if content.pop_if(|last| matches!(last, Inline::Text(text) if text.is_empty())).is_some() {
+        return None;
+    }
     let is_text = |inline: &&Inline| matches!(inline, Inline::Text(_));
     let first = content.len() - content.iter().rev().take_while(is_text).count();
     let text: String = content[first..].iter().map(text_of).collect();

@@ -78,7 +78,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
         root = comrak::parse_document(&arena, mending.text(), &options);
     }
     references.report(&mut losses);
-    let mut reader = reader::Reader::new(root, losses);
+    let mut reader = reader::Reader::new(root, mending.text(), losses);
     let mut blocks = columns::gather(reader.blocks(root, 0));
     let (comments, notes) = (reader.comment_notes(), reader.notes());
     blocks.append(&mut reader.orphans);

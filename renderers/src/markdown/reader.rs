@@ -1,9 +1,10 @@
 //! The state of a parser run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use comrak::nodes::{Node, NodeValue};
 
+use super::heading_ids;
 use super::losses::Losses;
 use crate::document::{Block, COMMENT_NAME, PictureWidth};
 
@@ -29,10 +30,13 @@ pub struct Reader<'a> {
     pub charts: usize,
     /// The cells of all HTML tables so far.
     pub html_cells: usize,
+    /// The first lines of headings with braces that are no id.
+    pub escaped_ids: HashSet<usize>,
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(root: Node<'a>, losses: Losses) -> Self {
+    /// A reader of the tree that `source` was parsed to.
+    pub fn new(root: Node<'a>, source: &str, losses: Losses) -> Self {
         let mut definitions = HashMap::new();
         for node in root.descendants() {
             if let NodeValue::FootnoteDefinition(note) = &node.data().value {
@@ -51,6 +55,7 @@ impl<'a> Reader<'a> {
             names: BTreeMap::new(),
             charts: 0,
             html_cells: 0,
+            escaped_ids: heading_ids::escaped(root, source),
         }
     }
 
