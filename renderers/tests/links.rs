@@ -64,3 +64,56 @@ fn an_escaped_id_is_text() {
         assert_eq!(pdf_links(&drawn(&markdown::read(ids).unwrap(), Format::Pdf)), 2);
     }
 }
+
+const CAPTIONS: &str = "# Start\n\nSee @fig:b, **@tbl:t** and [it, @fig:b](https://example.org).\n\n<!-- figures -->\n\n\
+     <!-- tables -->\n\n# Pictures\n\n![A](missing.png \"One\")\n\n![Two](dot.png){#fig:b}\n\n\
+     # Rows\n\n|x|\n|-|\n|1|\n\nTable: Results {#tbl:t}\n";
+
+fn with_captions() -> Document {
+    let mut document = markdown::read(CAPTIONS).unwrap();
+    document.assets.insert("dot.png".into(), include_bytes!("corpus/img/dot.png").to_vec());
+    document
+}
+
+/// References in Word are fields, whose targets exist, even that of a picture that is not drawn.
+#[test]
+fn references_to_captions_are_fields_in_word() {
+    let text = xml(&drawn(&with_captions(), Format::Docx));
+    for field in [
+        " REF _RefFigure2 \\h ",
+        " REF _RefTable1 \\h ",
+        " TOC \\h \\z \\c &quot;Figure&quot; ",
+        " TOC \\h \\z \\c &quot;Table&quot; ",
+        " PAGEREF _RefFigure1 \\h ",
+    ] {
+        assert!(text.replace('"', "&quot;").contains(field), "{field}: {text}");
+    }
+    let bookmarks: Vec<_> = text.split("<w:bookmarkStart ").skip(1).collect();
+    for name in ["_RefFigure1", "_RefFigure2", "_RefTable1"] {
+        let named = format!("w:name=\"{name}\"");
+        let count =
+            bookmarks.iter().filter(|rest| rest.split('>').next().unwrap().contains(&named));
+        assert_eq!(count.count(), 1, "{name}");
+    }
+    assert!(text.contains("w:anchor=\"_RefFigure1\""));
+}
+
+#[test]
+fn references_to_captions_are_links_in_the_other_formats() {
+    let document = with_captions();
+    assert_eq!(pdf_links(&drawn(&document, Format::Pdf)), 5);
+    assert_eq!(xml(&drawn(&document, Format::Pptx)).matches("hlinksldjump").count(), 5);
+    let sheets = xml(&drawn(&document, Format::Xlsx));
+    assert!(sheets.contains("Figure 2") && !sheets.contains("#figure"), "{sheets}");
+}
+
+/// Each text counts its own captions.
+#[test]
+fn texts_that_follow_each_other_may_have_the_same_captions() {
+    let mut document = with_captions();
+    document.append(with_captions());
+    for format in [Format::Pdf, Format::Docx, Format::Pptx, Format::Xlsx] {
+        drawn(&document, format);
+    }
+    assert_eq!(pdf_links(&drawn(&document, Format::Pdf)), 5);
+}
