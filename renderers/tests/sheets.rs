@@ -301,3 +301,26 @@ fn ambiguous_dates_are_reported() {
     let streamed = long(&format!("Due\n{}", "03/04/2026\n".repeat(20_001)));
     assert!(streamed.warnings.iter().any(|w| w.contains("“Due”")), "{:?}", streamed.warnings);
 }
+
+/// Excel has 16,384 columns; pages do not.
+#[test]
+fn workbooks_have_all_columns_that_excel_has() {
+    let line = |columns: usize, text: &str| vec![text; columns].join(",");
+    let csv = format!("{}\n{}\n", line(16_384, "n"), line(16_384, "7"));
+    let names = workbook(&rows::from_csv("T", &csv).unwrap());
+    assert_eq!(cells(&names).get_size(), (2, 16_384));
+    assert_eq!(cell(&names, (1, 16_383)), Data::Float(7.0));
+    let streamed = long(&csv.repeat(8));
+    assert_eq!(cells(&streamed).get_size(), (16, 16_384));
+    let json = json!([vec!["n"; 300], vec![7; 300]]);
+    assert_eq!(cell(&workbook(&rows::from_json("T", &json).unwrap()), (1, 299)), Data::Float(7.0));
+    let table = format!("|{}\n|{}\n|{}\n", "n|".repeat(300), "-|".repeat(300), "7|".repeat(300));
+    let document = markdown::read(&table).unwrap();
+    assert_eq!(cell(&workbook(&document), (1, 299)), Data::Float(7.0));
+    for format in [Format::Docx, Format::Pdf, Format::Pptx] {
+        let refused = render(&document, format).unwrap_err().to_string();
+        assert!(refused.contains("300 columns") && refused.contains("xlsx"), "{refused}");
+    }
+    let refused = rows::from_csv("T", &format!("{}\n", line(16_385, "n"))).unwrap_err();
+    assert!(refused.to_string().contains("the limit is 16384"), "{refused}");
+}
