@@ -1,6 +1,73 @@
 //! Pictures in the files that we write.
 
-use renderers::{Format, markdown, render};
+use std::io::{Cursor, Read};
+
+use renderers::{Document, Format, Rendered, markdown, render};
+
+fn read(source: &str) -> Document {
+    let mut document = markdown::read(source).unwrap();
+    for (name, bytes) in [
+        ("a.jpg", include_bytes!("corpus/img/photo.jpg").as_slice()),
+        ("b.png", include_bytes!("corpus/img/chart.png")),
+        ("c.svg", include_bytes!("corpus/img/diagram.svg")),
+    ] {
+        document.assets.insert(name.into(), bytes.to_vec());
+    }
+    document
+}
+
+/// A part of a package; empty if it is missing.
+fn part(rendered: &Rendered, name: &str) -> String {
+    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is a package");
+    let mut text = String::new();
+    if let Ok(mut part) = package.by_name(name) {
+        part.read_to_string(&mut text).expect("it is text");
+    }
+    text
+}
+
+/// Row and column at which the pictures of the first sheet begin.
+fn places(workbook: &Rendered) -> Vec<(u32, u32)> {
+    let drawing = part(workbook, "xl/drawings/drawing1.xml");
+    let number = |text: &str, name: &str| {
+        let (_, rest) = text.split_once(&format!("<xdr:{name}>")).expect("it has a place");
+        rest.split('<').next().and_then(|number| number.parse().ok()).expect("it is a number")
+    };
+    let from = drawing.split("<xdr:from>").skip(1);
+    from.map(|from| (number(from, "row"), number(from, "col"))).collect()
+}
+
+#[test]
+fn pictures_in_cells_of_a_workbook_are_drawn() {
+    let source = "| Picture | Name |\n|--|--|\n| ![Photo](a.jpg) | One |\n| See ![Chart](b.png) | Two |\n\
+                  | ![Plan](c.svg) ![Photo](a.jpg){width=50} | Three |\n| ![Gone](d.png) | Four |\n";
+    let workbook = render(&read(source), Format::Xlsx).unwrap();
+    assert_eq!(places(&workbook), [(1, 0), (2, 0), (3, 0), (3, 0)]);
+    let texts = part(&workbook, "xl/sharedStrings.xml");
+    assert!(texts.contains(">See<") && texts.contains("[image: Gone]"), "{texts}");
+    assert_eq!(texts.matches("[image").count(), 1, "{texts}");
+    let drawing = part(&workbook, "xl/drawings/drawing1.xml");
+    assert!(drawing.contains("descr=\"Chart\"") && drawing.contains("descr=\"Plan\""), "{drawing}");
+    let [warning] = &workbook.warnings[..] else { panic!("{:?}", workbook.warnings) };
+    assert!(warning.contains("d.png"), "{warning}");
+    // The rows are as high as their pictures, and a filter hides both.
+    let sheet = part(&workbook, "xl/worksheets/sheet1.xml");
+    assert_eq!(sheet.matches("customHeight=\"1\"").count(), 3, "{sheet}");
+    assert_eq!(drawing.matches("editAs=\"oneCell\"").count(), 0, "{drawing}");
+}
+
+#[test]
+fn pictures_stand_side_by_side_in_workbooks() {
+    let source = "Text\n\n![A](a.jpg \"One\") ![B](b.png \"Two\")\n\nMore\n";
+    let workbook = render(&read(source), Format::Xlsx).unwrap();
+    let places = places(&workbook);
+    assert_eq!(places.len(), 2);
+    assert_eq!(places[0].0, places[1].0, "in one row: {places:?}");
+    assert!(places[1].1 > places[0].1 + 2, "apart: {places:?}");
+    let texts = part(&workbook, "xl/sharedStrings.xml");
+    let at = |text: &str| texts.find(text).unwrap_or_else(|| panic!("{text}: {texts}"));
+    assert!(at("One") < at("Two") && at("Two") < at("More"), "{texts}");
+}
 
 /// What browsers save and cameras write, but no decoder of ours reads.
 #[test]
