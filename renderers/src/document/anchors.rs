@@ -1,8 +1,24 @@
-//! The anchors of headings.
+//! The anchors of headings and captions.
 
 use std::collections::BTreeMap;
 
 use super::{Inline, plain_text};
+
+/// The anchor of the caption of a figure or a table. That of a heading never has a colon.
+pub fn caption_anchor(is_figure: bool, number: usize) -> String {
+    format!("{}:{number}", if is_figure { FIGURE } else { TABLE })
+}
+
+/// Whether the target of a link is a caption.
+pub fn leads_to_caption(url: &str) -> bool {
+    let anchor = url.strip_prefix('#').and_then(|anchor| anchor.split_once(':'));
+    anchor.is_some_and(|(kind, number)| {
+        [FIGURE, TABLE].contains(&kind) && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+const FIGURE: &str = "figure";
+const TABLE: &str = "table";
 
 /// Assigns each heading the anchor that GitHub would assign, so that `[…](#the-heading)` works.
 #[derive(Debug, Default)]

@@ -13,13 +13,13 @@ mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use anchors::Anchors;
+pub use anchors::{Anchors, caption_anchor, leads_to_caption};
 pub use brand::{Brand, Voice};
 pub use merge::{CellSpan, Merge, Spans};
 pub use page::{MIN_PICTURE, Page, PageSize, PictureWidth};
 pub use slide_template::{LayoutHolder, SlideLayout, SlideTemplate, TemplatePart};
 use walk::each_in_blocks;
-pub use walk::{change_blocks, each_block_of, each_in, plain_text};
+pub use walk::{change_blocks, change_contents, each_block_of, each_in, plain_text};
 
 use crate::chart::Chart;
 pub use crate::color::Color;
@@ -47,6 +47,8 @@ pub struct Document {
     /// The maximum height of pictures by their URL, in pixels at 96 per inch, for those whose source
     /// sets it. They keep their proportions.
     pub heights: BTreeMap<String, f64>,
+    /// The anchors of numbered captions, which links can lead to, by the text of the caption.
+    pub captions: BTreeMap<String, String>,
     /// The logo, used by the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
     pub logo: Option<Vec<u8>>,
     /// Warnings about content that the reader dropped.
@@ -331,7 +333,8 @@ impl Document {
 
 impl Document {
     /// Appends the text of `other`. This document's front matter is kept. The title of `other`
-    /// becomes a heading, unless its text already starts with that heading.
+    /// becomes a heading, unless its text already starts with that heading. Its references to
+    /// captions become text, since both documents count their captions from one.
     pub fn append(&mut self, mut other: Document) {
         if let Some(title) = other.meta.title.take().filter(|title| !other.is_headed(title)) {
             let content = vec![Inline::Text(title)];
@@ -363,6 +366,9 @@ impl Document {
                 if let Some(name) = renamed.get(url) {
                     url.clone_from(name);
                 }
+            }
+            Inline::Link { url, content, .. } if leads_to_caption(url) => {
+                *inline = Inline::Text(plain_text(content));
             }
             _ => {}
         };

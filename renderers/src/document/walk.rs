@@ -77,26 +77,29 @@ pub fn plain_text(content: &[Inline]) -> String {
 
 /// Calls `change` for every inline of `blocks`, including nested ones.
 pub fn change_blocks(blocks: &mut [Block], change: &mut dyn FnMut(&mut Inline)) {
+    change_contents(blocks, &mut |content| change_all(content, change));
+}
+
+/// Calls `change` for every paragraph, heading, term and cell of `blocks`, including nested ones.
+pub fn change_contents(blocks: &mut [Block], change: &mut dyn FnMut(&mut Vec<Inline>)) {
     for block in blocks {
         match block {
-            Block::Heading { content, .. } | Block::Paragraph(content) => {
-                change_all(content, change);
-            }
+            Block::Heading { content, .. } | Block::Paragraph(content) => change(content),
             Block::List(list) => {
-                list.items.iter_mut().for_each(|item| change_blocks(&mut item.blocks, change));
+                list.items.iter_mut().for_each(|item| change_contents(&mut item.blocks, change));
             }
             Block::Table(table) => {
                 let cells = table.rows.iter_mut().flatten().chain(&mut table.header);
-                cells.for_each(|cell| change_all(cell, change));
+                cells.for_each(|cell| change(cell));
             }
-            Block::Quote { blocks, .. } => change_blocks(blocks, change),
+            Block::Quote { blocks, .. } => change_contents(blocks, change),
             Block::Definitions(items) => {
                 for Definition { term, description } in items {
-                    change_all(term, change);
-                    change_blocks(description, change);
+                    change(term);
+                    change_contents(description, change);
                 }
             }
-            Block::Columns(columns) => columns.iter_mut().for_each(|c| change_blocks(c, change)),
+            Block::Columns(columns) => columns.iter_mut().for_each(|c| change_contents(c, change)),
             Block::Code { .. }
             | Block::Chart(_)
             | Block::Math(_)

@@ -1,5 +1,6 @@
 //! Blocks as paragraphs. Larger block types have their own files.
 
+use super::captions::end_caption;
 use super::draw::{Draw, Place};
 use crate::document::{Align, Block, Definition, Inline};
 use crate::package::sections::after_comments;
@@ -134,7 +135,14 @@ impl Draw<'_> {
         {
             return;
         }
+        // A picture that is not drawn keeps its bookmark, because references lead to it.
+        let title = match content {
+            [Inline::Image { title, .. }] => title.as_str(),
+            _ => "",
+        };
+        let caption = self.begin_caption(xml, title);
         self.shaped(xml, content, shape(place), place);
+        end_caption(xml, caption);
     }
 
     /// Writes a paragraph with the given properties. Its direction follows its own text.

@@ -10,6 +10,9 @@ use crate::package::xml::Xml;
 
 /// The length of the line above the title of a cover, in twips.
 const COVER_RULE: i64 = 1_984;
+/// Only Word knows the pages.
+pub const ENTRY_WARNING: &str = "The page numbers in the table of contents and in lists of figures \
+                                 are estimates until Word updates them (F9).";
 /// The lowest heading level listed in the table of contents.
 const LEVELS: u8 = 3;
 
@@ -70,9 +73,7 @@ impl Draw<'_> {
         if entries.is_empty() {
             return;
         }
-        self.warnings.add(
-            "The page numbers in the table of contents are estimates until Word updates them (F9).",
-        );
+        self.warnings.add(ENTRY_WARNING);
         xml.open("w:sdt", &[]);
         xml.raw("<w:sdtPr><w:docPartObj><w:docPartGallery w:val=\"Table of Contents\"/>");
         xml.raw("<w:docPartUnique/></w:docPartObj></w:sdtPr>");
@@ -87,10 +88,7 @@ impl Draw<'_> {
             entry_form(xml, style, &width, bidi);
             if at == 0 {
                 field(xml, "begin");
-                xml.open("w:r", &[]);
-                let instruction = format!(" TOC \\o \"1-{LEVELS}\" \\h \\z \\u ");
-                xml.leaf("w:instrText", &[("xml:space", "preserve")], &instruction);
-                xml.close();
+                instruction(xml, &format!(" TOC \\o \"1-{LEVELS}\" \\h \\z \\u "));
                 field(xml, "separate");
             }
             xml.open("w:hyperlink", &[("w:anchor", &entry.bookmark), ("w:history", "1")]);
@@ -115,7 +113,7 @@ impl Draw<'_> {
 }
 
 /// The properties of an entry, whose page number is at the right edge.
-fn entry_form(xml: &mut Xml, style: &str, width: &str, bidi: bool) {
+pub fn entry_form(xml: &mut Xml, style: &str, width: &str, bidi: bool) {
     xml.open("w:pPr", &[]);
     xml.val("w:pStyle", style);
     xml.open("w:tabs", &[]);
@@ -128,19 +126,24 @@ fn entry_form(xml: &mut Xml, style: &str, width: &str, bidi: bool) {
 }
 
 /// The number of the page of a bookmark, as a field that Word updates.
-fn page_number(xml: &mut Xml, bookmark: &str, page: usize) {
+pub fn page_number(xml: &mut Xml, bookmark: &str, page: usize) {
     xml.raw("<w:r><w:tab/></w:r>");
     field(xml, "begin");
-    xml.open("w:r", &[]);
-    let instruction = format!(" PAGEREF {bookmark} \\h ");
-    xml.leaf("w:instrText", &[("xml:space", "preserve")], &instruction);
-    xml.close();
+    instruction(xml, &format!(" PAGEREF {bookmark} \\h "));
     field(xml, "separate");
     run(xml, &page.to_string(), RunFormat::default());
     field(xml, "end");
 }
 
-fn field(xml: &mut Xml, kind: &str) {
+/// What a field shows, as Word writes it.
+pub fn instruction(xml: &mut Xml, text: &str) {
+    xml.open("w:r", &[]);
+    xml.leaf("w:instrText", &[("xml:space", "preserve")], text);
+    xml.close();
+}
+
+/// The beginning, the middle or the end of a field.
+pub fn field(xml: &mut Xml, kind: &str) {
     xml.open("w:r", &[]);
     xml.empty("w:fldChar", &[("w:fldCharType", kind)]);
     xml.close();

@@ -1,5 +1,7 @@
 //! The state of a rendering, and the context of a block.
 
+use std::collections::HashSet;
+
 use super::anchors::HeadingAnchors;
 use super::numbering::Numbering;
 use super::sections::Edges;
@@ -22,6 +24,8 @@ pub struct Draw<'d> {
     pub fonts: &'d Fonts,
     pub album: Album<'d>,
     pub numbering: Numbering,
+    /// The captions that have a bookmark.
+    pub marked_captions: HashSet<String>,
     pub anchors: HeadingAnchors,
     /// For each footnote, whether it has been referenced.
     pub mentioned: Vec<bool>,
@@ -78,6 +82,7 @@ impl<'d> Draw<'d> {
             fonts,
             album: Album::new(fonts),
             numbering: Numbering::default(),
+            marked_captions: HashSet::new(),
             anchors: HeadingAnchors::of(document),
             mentioned: vec![false; document.notes.len()],
             in_note: false,

@@ -1,7 +1,7 @@
 //! Inlines as runs: formatting, links, footnotes, line breaks, text direction.
 
 use super::draw::{Draw, Place};
-use crate::document::{Inline, Mark};
+use crate::document::{Inline, Mark, leads_to_caption};
 use crate::package::text::{LINK_LETTERS, PictureText, directions, joint, plain};
 use crate::package::xml::Xml;
 
@@ -91,6 +91,9 @@ impl Draw<'_> {
         format: RunFormat,
     ) {
         let LinkTarget { url, title } = target;
+        if let Some(anchor) = url.strip_prefix('#').filter(|_| leads_to_caption(url)) {
+            return self.reference(xml, anchor, content, format);
+        }
         let target = match url.strip_prefix('#') {
             Some(anchor) => self.anchors.target(anchor).map(|name| ("w:anchor", name.to_owned())),
             None if url.len() <= LINK_LETTERS && allowed(url) => {

@@ -1,5 +1,7 @@
 //! Estimates the number of pages by measuring text.
 
+use std::collections::HashMap;
+
 use super::anchors::HeadingAnchors;
 use super::paper::paper;
 use crate::Document;
@@ -26,14 +28,27 @@ pub fn pages(document: &Document) -> usize {
     (points / room).ceil().max(1.0) as usize + cover
 }
 
-/// The estimated pages of all headings, in the order of [`Anchors`].
+/// The estimated pages of all headings, in the order of [`HeadingAnchors`].
 pub fn pages_of_headings(document: &Document) -> Vec<usize> {
+    counted(document).found
+}
+
+/// The estimated pages of all captions by their text.
+pub fn pages_of_captions(document: &Document) -> HashMap<String, usize> {
+    counted(document).captions
+}
+
+fn counted(document: &Document) -> PageCount<'_> {
     let (width, height) = paper(document);
     let [top, right, bottom, left] = document.meta.margins();
     let room = (height - top - bottom) as f64 / 20.0;
     let width = (width - left - right) as f64 / 20.0;
-    let listed = HeadingAnchors::of(document).all.len() as f64 * CONTENTS_LINE + 40.0;
-    let mut pages = PageCount { room, page: 1, used: 0.0, found: Vec::new() };
+    let listed = match HeadingAnchors::of(document).all.len() {
+        count if document.meta.contents => count as f64 * CONTENTS_LINE + 40.0,
+        _ => 0.0,
+    };
+    let (found, captions) = (Vec::new(), HashMap::new());
+    let mut pages = PageCount { document, room, page: 1, used: 0.0, found, captions };
     if document.meta.cover {
         let full = (listed / room).ceil() as usize;
         pages.page = 2 + full;
@@ -43,7 +58,7 @@ pub fn pages_of_headings(document: &Document) -> Vec<usize> {
     for block in &document.blocks {
         pages.block(block, width);
     }
-    pages.found
+    pages
 }
 
 /// The height of a line of the table of contents, in points.
@@ -52,14 +67,18 @@ const CONTENTS_LINE: f64 = 18.0;
 const BELOW_HEADING: f64 = 60.0;
 
 /// Blocks on pages.
-struct PageCount {
+struct PageCount<'d> {
+    document: &'d Document,
     room: f64,
     page: usize,
     used: f64,
+    /// The pages of the headings.
     found: Vec<usize>,
+    /// The pages of the captions.
+    captions: HashMap<String, usize>,
 }
 
-impl PageCount {
+impl PageCount<'_> {
     fn block(&mut self, block: &Block, width: f64) {
         let high = height(block, width, 0);
         match block {
@@ -92,7 +111,7 @@ impl PageCount {
         self.used -= full * self.room;
     }
 
-    /// Notes the page of the headings in a block.
+    /// Notes the page of the headings and captions in a block.
     fn note(&mut self, block: &Block, depth: usize) {
         if depth > DEPTH {
             return;
@@ -100,6 +119,15 @@ impl PageCount {
         let mut all = |blocks: &[Block]| blocks.iter().for_each(|b| self.note(b, depth + 1));
         match block {
             Block::Heading { .. } => self.found.push(self.page),
+            Block::Paragraph(content) => {
+                let caption = match &content[..] {
+                    [Inline::Image { title, .. }] => title.clone(),
+                    content => plain(content),
+                };
+                if self.document.captions.contains_key(&caption) {
+                    self.captions.entry(caption).or_insert(self.page);
+                }
+            }
             Block::Quote { blocks, .. } => all(blocks),
             Block::Columns(columns) => columns.iter().for_each(|column| all(column)),
             Block::List(list) => list.items.iter().for_each(|item| all(&item.blocks)),
@@ -171,6 +199,13 @@ mod tests {
         let document = crate::markdown::read(&source).unwrap();
         let pages = pages_of_headings(&document);
         assert_eq!(pages, [1, 3, 4]);
+    }
+
+    #[test]
+    fn captions_have_the_pages_on_which_they_are() {
+        let source = "![One](a.png){#fig:a}\n\n\\newpage\n\nTable: Two {#tbl:b}\n\n|x|\n|-|\n|1|\n";
+        let pages = pages_of_captions(&crate::markdown::read(source).unwrap());
+        assert_eq!([pages["Figure 1: One"], pages["Table 1: Two"]], [1, 2]);
     }
 
     #[test]

@@ -11,6 +11,9 @@ const HIGHEST: u64 = 32_767;
 
 impl Draw<'_> {
     pub fn list(&mut self, xml: &mut Xml, list: &List, place: Place) {
+        if self.list_of_captions(xml, list) {
+            return;
+        }
         let level = place.level.min(LEVELS - 1);
         if place.level >= LEVELS {
             self.warnings.add(format!("Lists deeper than {LEVELS} levels stay on the last level."));

@@ -6,12 +6,14 @@
 //!
 //! - `draw`: the state of a rendering; `length`: the estimated number of pages
 //! - [`blocks`]: paragraphs; `code`, `columns`, `lists`, `pictures`, `quotes`, `tables`: larger blocks
-//! - `inlines`: runs; `math`: formulas; `anchors`: headings by their anchors; `footnotes`, `comments`
+//! - `inlines`: runs; `math`: formulas; `anchors`: headings by their anchors; `captions`;
+//!   `footnotes`, `comments`
 //! - `contents`: title, cover and table of contents; `sections`, `paper`: the pages
 //! - `styles`, `numbering`, `parts`: the parts of every file; `namespaces`
 
 mod anchors;
 mod blocks;
+mod captions;
 mod code;
 mod columns;
 mod comments;

@@ -7,7 +7,7 @@ use crate::chart::{Chart, svg};
 use crate::document::Align;
 use crate::package::picture::{self, EMU_PER_PIXEL, EmuSize, Picture, PictureStores};
 use crate::package::text::{PictureText, named};
-use crate::package::words::{self, FIGURE};
+use crate::package::words::FIGURE;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations};
 
@@ -38,21 +38,6 @@ impl Draw<'_> {
             xml.close();
         }
         true
-    }
-
-    /// A caption, whose number is a field that Word counts.
-    pub fn caption_text(&self, xml: &mut Xml, kind: usize, text: &str) {
-        let format = RunFormat { rtl: self.bidi(text), ..RunFormat::default() };
-        let language = self.document.meta.language.as_deref();
-        let Some([word, number, rest]) = words::numbered(kind, text, language) else {
-            return letters(xml, text, format);
-        };
-        letters(xml, &format!("{word} "), format);
-        let name = if kind == FIGURE { "Figure" } else { "Table" };
-        xml.open("w:fldSimple", &[("w:instr", &format!(" SEQ {name} \\* ARABIC "))]);
-        letters(xml, number, format);
-        xml.close();
-        letters(xml, rest, format);
     }
 
     /// The width of a picture in points, as it would be without a limit.

@@ -264,6 +264,7 @@ fn small(look: &Look) -> Vec<WordStyle> {
     let calm = |half: u32| format!("<w:color w:val=\"{}\"/>{}", look.quiet, size(half));
     vec![
         style("Caption", "caption", &spacing(0, 200, 252), &format!("<w:i/><w:iCs/>{}", calm(19))),
+        style("TableofFigures", "table of figures", &spacing(0, 40, 252), ""),
         style("FootnoteText", "footnote text", &spacing(0, 40, 240), &size(18)),
         style("Header", "header", &spacing(0, 0, 240), &calm(18)),
         style("Footer", "footer", &spacing(0, 0, 240), &calm(18)),

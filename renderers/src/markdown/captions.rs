@@ -3,12 +3,16 @@
 //! As in Pandoc, `{#fig:name}` after a picture and `{#tbl:name}` in the caption of a table name them,
 //! and `@fig:name` refers to them. The caption of a table is a paragraph `Table: …` or `: …` before or
 //! after it. All captions are numbered if one of them has a name, or if headings are numbered.
+//! References and the entries of lists are links to the captions.
 //! `<!-- figures -->` and `<!-- tables -->` are lists of all figures and tables.
 
 use std::collections::BTreeMap;
 
 use crate::Document;
-use crate::document::{Block, Inline, Item, List, change_blocks, each_in, plain_text};
+use crate::document::{
+    Block, Inline, Item, List, caption_anchor, change_contents, each_in, plain_text,
+};
+use crate::package::text::begins_page;
 use crate::package::warnings::Warnings;
 use crate::package::words::{FIGURE, TABLE, caption};
 
@@ -28,11 +32,10 @@ pub fn number(document: &mut Document, names: &Names) {
     captions.lists(&mut document.blocks);
     let mut unknown = Vec::new();
     if captions.is_numbered {
-        change_blocks(&mut document.blocks, &mut |inline| {
-            if let Inline::Text(text) = inline {
-                *text = captions.resolved(text, &mut unknown);
-            }
+        change_contents(&mut document.blocks, &mut |content| {
+            captions.refer(content, false, &mut unknown);
         });
+        document.captions = captions.anchors();
     }
     let mut warnings = Warnings::from(&document.warnings);
     for name in unknown {
@@ -58,8 +61,15 @@ struct Captions<'n> {
     is_numbered: bool,
     /// The captions of figures and of tables, with their numbers.
     all: [Vec<String>; 2],
-    /// The label of each name, such as “Figure 3”.
-    labels: BTreeMap<String, String>,
+    /// The caption of each name.
+    labels: BTreeMap<String, CaptionLabel>,
+}
+
+/// How a caption is referred to.
+struct CaptionLabel {
+    /// Such as “Figure 3”.
+    text: String,
+    anchor: String,
 }
 
 impl Captions<'_> {
@@ -73,7 +83,7 @@ impl Captions<'_> {
                 continue;
             }
             // Directives for the table may be between it and its caption.
-            let before = moved.iter().rposition(|block| !matches!(block, Block::Comment(_)));
+            let before = moved.iter().rposition(|block| !is_directive(block));
             let above = before.and_then(|at| table_caption(&moved[at]));
             let below = blocks.peek().and_then(table_caption).filter(|_| above.is_none());
             if let (Some(at), true) = (before, above.is_some()) {
@@ -84,7 +94,7 @@ impl Captions<'_> {
             if let Some(text) = above.or(below) {
                 let (text, name) = named(&text);
                 let text = self.numbered(TABLE, &text, name.as_deref());
-                let place = moved.iter().rposition(|block| !matches!(block, Block::Comment(_)));
+                let place = moved.iter().rposition(|block| !is_directive(block));
                 let caption = Block::Paragraph(vec![Inline::Text(text)]);
                 moved.insert(place.map_or(0, |at| at + 1), caption);
             }
@@ -121,10 +131,13 @@ impl Captions<'_> {
         if !self.is_numbered && kind == TABLE {
             return text.to_owned();
         }
-        let label = format!("{} {}", self.words[kind], self.all[kind].len() + 1);
+        let number = self.all[kind].len() + 1;
+        let label = format!("{} {number}", self.words[kind]);
         let text = format!("{label}: {text}");
         self.all[kind].push(text.clone());
         if let Some(name) = name {
+            let label =
+                CaptionLabel { text: label, anchor: caption_anchor(kind == FIGURE, number) };
             self.labels.insert(name.to_owned(), label);
         }
         text
@@ -138,35 +151,82 @@ impl Captions<'_> {
                 "tables" => TABLE,
                 _ => continue,
             };
-            let item = |text: &String| Item {
-                task: None,
-                blocks: vec![Block::Paragraph(vec![Inline::Text(text.clone())])],
+            let item = |(text, number): (&String, usize)| {
+                let entry = link(&caption_anchor(kind == FIGURE, number), text);
+                Item { task: None, blocks: vec![Block::Paragraph(vec![entry])] }
             };
-            let items = self.all[kind].iter().map(item).collect();
+            let items = self.all[kind].iter().zip(1..).map(item).collect();
             *block = Block::List(List { start: None, tight: true, items });
         }
     }
 
-    /// The text with `@fig:name` and `@tbl:name` replaced by their labels.
-    fn resolved(&self, text: &str, unknown: &mut Vec<String>) -> String {
-        let mut resolved = String::with_capacity(text.len());
+    /// The anchors of all captions by their text.
+    fn anchors(&self) -> BTreeMap<String, String> {
+        let of_kind = |kind: usize| {
+            let texts = self.all[kind].iter().zip(1..);
+            texts.map(move |(text, at)| (text.clone(), caption_anchor(kind == FIGURE, at)))
+        };
+        of_kind(FIGURE).chain(of_kind(TABLE)).collect()
+    }
+
+    /// Replaces `@fig:name` and `@tbl:name` by their labels; within a link, these are no links.
+    fn refer(&self, content: &mut Vec<Inline>, is_link: bool, unknown: &mut Vec<String>) {
+        for mut inline in std::mem::take(content) {
+            match &mut inline {
+                Inline::Text(text) if text.contains('@') => {
+                    content.append(&mut self.resolved(text, is_link, unknown));
+                    continue;
+                }
+                Inline::Strong(inner)
+                | Inline::Emphasis(inner)
+                | Inline::Strike(inner)
+                | Inline::Marked(_, inner) => self.refer(inner, is_link, unknown),
+                // An entry of a list has its label already.
+                Inline::Link { content: inner, .. } => self.refer(inner, true, unknown),
+                _ => {}
+            }
+            content.push(inline);
+        }
+    }
+
+    fn resolved(&self, text: &str, is_link: bool, unknown: &mut Vec<String>) -> Vec<Inline> {
+        let (mut resolved, mut plain) = (Vec::new(), String::new());
         let mut rest = text;
         while let Some(at) = ["@fig:", "@tbl:"].iter().filter_map(|mark| rest.find(mark)).min() {
-            resolved.push_str(&rest[..at]);
+            plain.push_str(&rest[..at]);
             let name = &rest[at + 1..];
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, ':' | '-' | '_');
             let name = &name[..name.find(|c| !is_part(c)).unwrap_or(name.len())];
-            if let Some(label) = self.labels.get(name) {
-                resolved.push_str(label);
-            } else {
-                resolved.extend(["@", name]);
-                unknown.push(name.to_owned());
+            match self.labels.get(name) {
+                Some(label) if is_link => plain.push_str(&label.text),
+                Some(label) => {
+                    resolved.push(Inline::Text(std::mem::take(&mut plain)));
+                    resolved.push(link(&label.anchor, &label.text));
+                }
+                None => {
+                    plain.extend(["@", name]);
+                    unknown.push(name.to_owned());
+                }
             }
             rest = &rest[at + 1 + name.len()..];
         }
-        resolved.push_str(rest);
+        plain.push_str(rest);
+        resolved.push(Inline::Text(plain));
+        resolved.retain(|inline| !matches!(inline, Inline::Text(text) if text.is_empty()));
         resolved
     }
+}
+
+fn link(anchor: &str, text: &str) -> Inline {
+    let content = vec![Inline::Text(text.to_owned())];
+    Inline::Link { url: format!("#{anchor}"), title: String::new(), content }
+}
+
+/// Whether a block is a comment about the table that follows, and not a page break.
+fn is_directive(block: &Block) -> bool {
+    let Block::Comment(text) = block else { return false };
+    let others = ["landscape", "portrait", "figures", "tables"];
+    !begins_page(text) && !others.contains(&text.trim())
 }
 
 /// The caption in a paragraph such as `Table: …` or `: …`.

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use typst::foundations::{Content, NativeElement, Packed, Smart};
+use typst::foundations::{Content, NativeElement, Packed, Smart, Value};
+use typst::introspection::MetadataElem;
 use typst::layout::{
     Abs, Alignment, BlockBody, BlockElem, Em, FlushElem, Fr, GridCell, GridChild, GridElem,
     GridItem, PageElem, PagebreakElem, Sizing, TrackSizings,
@@ -48,10 +49,33 @@ pub fn body(document: &Document, pictures: &Pictures, fonts: &Fonts) -> Body {
     let mut drawing = Drawing::new(document, pictures);
     drawing.faces = fonts.body(&document.meta).join(", ");
     let content = drawing.sections();
+    let content = content + drawing.missing_captions();
     Body { content, warnings: drawing.warnings.sentences() }
 }
 
 impl Drawing<'_> {
+    /// The content with the label of its caption, to which references lead.
+    fn captioned(&mut self, caption: &str, drawn: Content) -> Content {
+        let document = self.document;
+        match document.captions.get(caption) {
+            // A second document that follows may have the same captions.
+            Some(anchor) if self.seen_captions.insert(anchor.clone()) => {
+                drawn.labelled(label(anchor))
+            }
+            _ => drawn,
+        }
+    }
+
+    /// Invisible targets for references to captions that were not drawn, since Typst refuses links
+    /// that lead nowhere.
+    fn missing_captions(&self) -> Content {
+        let anchors = self.document.captions.values();
+        let missing = anchors.filter(|anchor| !self.seen_captions.contains(*anchor));
+        let target =
+            |anchor: &String| MetadataElem::new(Value::None).pack().labelled(label(anchor));
+        Content::sequence(missing.map(target).collect::<Vec<_>>())
+    }
+
     /// All blocks, on portrait and landscape pages.
     fn sections(&mut self) -> Content {
         let document = self.document;
@@ -83,7 +107,8 @@ impl Drawing<'_> {
                 && matches!(after_comments(&blocks[at + 1..]), Some(Block::Table(_)))
             {
                 let caption = self.inlines(content).labelled(label("table-caption"));
-                return sticky(ParElem::new(caption).pack()).pack();
+                let caption = self.captioned(&plain(content), ParElem::new(caption).pack());
+                return sticky(caption).pack();
             }
             let drawn = self.block(block);
             let announces = announces(block) && next.is_some();
@@ -161,7 +186,8 @@ impl Drawing<'_> {
         let picture = match self.drawable(url) {
             Ok(picture) => picture,
             Err(why) => {
-                return ParElem::new(self.no_image(PictureText { url, alt, title }, &why)).pack();
+                let text = self.no_image(PictureText { url, alt, title }, &why);
+                return self.captioned(title, ParElem::new(text).pack());
             }
         };
         let drawn = self.shown(url, picture, alt).aligned(Alignment::CENTER);
@@ -169,12 +195,13 @@ impl Drawing<'_> {
             return drawn;
         }
         let caption = FigureCaption::new(TextElem::packed(grounded(title).into_owned()));
-        FigureElem::new(drawn)
+        let figure = FigureElem::new(drawn)
             .with_kind(Smart::Custom(FigureKind::Name("picture".into())))
             .with_supplement(Smart::Custom(None))
             .with_numbering(None)
             .with_caption(Some(Packed::new(caption)))
-            .pack()
+            .pack();
+        self.captioned(title, figure)
     }
 
     fn chart(&mut self, chart: &Chart) -> Content {

@@ -21,6 +21,8 @@ pub struct Drawing<'a> {
     /// Heading numbers by anchor.
     pub anchors: HashMap<String, usize>,
     pub seen_notes: HashSet<usize>,
+    /// The captions that links can lead to.
+    pub seen_captions: HashSet<String>,
     /// Whether footnote references are collected in `held_notes`.
     pub holds_notes: bool,
     pub held_notes: Vec<usize>,
@@ -57,6 +59,7 @@ impl<'a> Drawing<'a> {
             pictures,
             anchors,
             seen_notes: HashSet::new(),
+            seen_captions: HashSet::new(),
             holds_notes: false,
             held_notes: Vec::new(),
             room: room(document),

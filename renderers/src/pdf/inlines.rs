@@ -19,7 +19,7 @@ use super::drawing::{Drawing, PrintArea, TextVoice};
 use super::formula;
 use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
-use crate::document::{Block, Inline, Mark};
+use crate::document::{Block, Inline, Mark, leads_to_caption};
 use crate::latex;
 use crate::package::text::{PictureText, named};
 
@@ -71,6 +71,13 @@ impl<'a> Drawing<'a> {
 
     fn link(&mut self, url: &str, content: &[Inline]) -> Content {
         let body = self.inlines(content);
+        if let Some(anchor) = url.strip_prefix('#').filter(|_| leads_to_caption(url)) {
+            if !self.document.captions.values().any(|caption| caption == anchor) {
+                return body;
+            }
+            let link = LinkElem::new(LinkTarget::Label(label(anchor)), body).pack();
+            return link.labelled(label("reference"));
+        }
         if let Some(anchor) = url.strip_prefix('#') {
             let Some(&heading) = self.anchors.get(&anchor.to_lowercase()) else {
                 self.warn(format!(

@@ -10,7 +10,7 @@ use super::items::{ParaVoice, SlideItem};
 use super::layouts::Layout;
 use super::page::{Piece, SlidePage};
 use super::plan::{Class, Slide};
-use crate::document::{Block, Inline};
+use crate::document::{Block, Inline, each_block_of};
 use crate::package::text::{cut, plain, slug};
 
 /// Longer titles are shortened.
@@ -39,7 +39,8 @@ impl<'d> Deck<'d> {
         let footer = slide.setting.edge();
         let title = slide.title.clone().unwrap_or(name);
         let title = self.shorten(title);
-        let anchors = anchors(&slide);
+        let mut anchors = anchors(&slide);
+        anchors.extend(self.captions(&slide));
         let (layout, placed) = placed;
         let pages = placed.into_iter().enumerate().map(|(at, pieces)| SlidePage {
             layout: if at > 0 && layout == Layout::Two { Layout::Content } else { layout },
@@ -158,6 +159,24 @@ fn choose_layout(mut page: SlidePage<'_>) -> SlidePage<'_> {
         };
     }
     page
+}
+
+impl Deck<'_> {
+    /// The anchors of the captions on a slide.
+    fn captions(&self, slide: &Slide<'_>) -> Vec<String> {
+        let mut anchors = Vec::new();
+        for block in &slide.blocks {
+            each_block_of(std::slice::from_ref(*block), &mut |block| {
+                let Block::Paragraph(content) = block else { return };
+                let caption = match &content[..] {
+                    [Inline::Image { title, .. }] => title.clone(),
+                    content => plain(content),
+                };
+                anchors.extend(self.document.captions.get(&caption).cloned());
+            });
+        }
+        anchors
+    }
 }
 
 fn anchors(slide: &Slide<'_>) -> Vec<String> {

@@ -177,6 +177,9 @@ impl Sheet<'_, '_> {
 
     /// The slide of an anchor.
     fn slide_of(&self, anchor: &str) -> Option<usize> {
+        if let Some(slide) = self.deck.anchors.get(anchor) {
+            return Some(*slide);
+        }
         let anchor = unescape(anchor).to_lowercase();
         let slides = &self.deck.anchors;
         let slide = slides.get(&anchor).or_else(|| slides.get(&slug(&anchor, &mut HashMap::new())));

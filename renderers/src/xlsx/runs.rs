@@ -2,7 +2,7 @@
 
 pub use unicode::width;
 
-use crate::document::{Inline, Mark};
+use crate::document::{Inline, Mark, leads_to_caption};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Run {
@@ -96,6 +96,9 @@ impl Runs {
                 Inline::Marked(mark, inner) => {
                     self.add(inner, RunStyle { mark: Some(*mark), ..style }, spell_out);
                 }
+                Inline::Link { url, content, .. } if leads_to_caption(url) => {
+                    self.add(content, style, spell_out);
+                }
                 Inline::Link { url, content, .. } => {
                     self.add(content, RunStyle { link: true, ..style }, spell_out);
                     if spell_out {
@@ -125,6 +128,7 @@ impl Runs {
 
 fn count_links(content: &[Inline]) -> usize {
     let count = |inline: &Inline| match inline {
+        Inline::Link { url, .. } if leads_to_caption(url) => 0,
         Inline::Link { .. } => 1,
         Inline::Strong(inner)
         | Inline::Emphasis(inner)
