@@ -8,5 +8,7 @@ pub const NESTING: usize = 24;
 pub const CHARTS: usize = 64;
 /// The maximum number of cells of all tables together.
 pub const TABLE_CELLS: usize = 200_000;
-/// The maximum number of columns per table.
-pub const TABLE_COLUMNS: usize = 256;
+/// The maximum number of columns per table, which is Excel's limit.
+pub const TABLE_COLUMNS: usize = 16_384;
+/// The maximum number of columns of a table on pages and slides.
+pub const PAGE_COLUMNS: usize = 256;

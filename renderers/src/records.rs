@@ -1,5 +1,6 @@
 //! CSV text, and JSON as programs write it, as rows of text.
 
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -236,9 +237,10 @@ fn sheet(name: &str, rows: &Value) -> Result<RecordSheet, RenderError> {
         }
         return Ok(sheet);
     }
+    let mut known = HashSet::new();
     for row in rows {
         for key in row.as_object().ok_or_else(odd)?.keys() {
-            if !sheet.header.contains(key) {
+            if known.insert(key.as_str()) {
                 sheet.header.push(key.clone());
             }
             if sheet.header.len() > TABLE_COLUMNS {

@@ -3,7 +3,7 @@
 use super::html::{Tag, TextAlign};
 use super::reader::Reader;
 use super::tags::{Open, is_apart};
-use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
+use crate::budgets::{PAGE_COLUMNS, TABLE_CELLS};
 use crate::document::{Align, Block, Inline, Merge, Table};
 
 /// The rows read so far.
@@ -97,7 +97,7 @@ impl HtmlTable {
             let value = tag.attribute(name).and_then(|value| value.trim().parse().ok());
             value.unwrap_or(1_usize).clamp(1, limit)
         };
-        let (rows, columns) = (span("rowspan", TABLE_CELLS), span("colspan", TABLE_COLUMNS));
+        let (rows, columns) = (span("rowspan", TABLE_CELLS), span("colspan", PAGE_COLUMNS));
         let is_header = self.in_head || tag.name == "th";
         let align = tag.align().or(self.row_align);
         let cell = HtmlCell { content: Vec::new(), rows, columns, align, is_header };
@@ -129,7 +129,7 @@ impl HtmlTable {
         }
         let columns = columns(&rows);
         let cells = columns.saturating_mul(rows.len());
-        if columns > TABLE_COLUMNS || cells.saturating_add(reader.html_cells) > TABLE_CELLS {
+        if columns > PAGE_COLUMNS || cells.saturating_add(reader.html_cells) > TABLE_CELLS {
             reader.losses.other(format!(
                 "An HTML table of {} rows and {columns} columns is too large; its cells are shown \
                  as paragraphs.",
@@ -156,7 +156,7 @@ fn columns(rows: &[Vec<HtmlCell>]) -> usize {
     for row in rows {
         let taken = covered.iter().filter(|rows| **rows > 0).count();
         count = count.max(taken + row.iter().map(|cell| cell.columns).sum::<usize>());
-        if count > TABLE_COLUMNS {
+        if count > PAGE_COLUMNS {
             return count;
         }
         covered.resize(count.max(covered.len()), 0);

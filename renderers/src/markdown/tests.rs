@@ -96,10 +96,10 @@ fn depth_is_capped_and_nothing_is_lost() {
 
 #[test]
 fn budgets_are_errors_that_name_the_figure() {
-    let wide = format!("|{}\n|{}\n", "a|".repeat(300), "-|".repeat(300));
+    let wide = format!("|{}\n|{}\n", "a|".repeat(16_385), "-|".repeat(16_385));
     let blow = format!("|{}\n|{}\n{}", "a|".repeat(200), "-|".repeat(200), "x\n".repeat(1_100));
     for (source, figure) in
-        [(wide, "256"), (blow, "200000"), ("x".repeat(SOURCE_BYTES + 1), "8388608")]
+        [(wide, "16384"), (blow, "200000"), ("x".repeat(SOURCE_BYTES + 1), "8388608")]
     {
         let Err(RenderError::TooLarge(sentence)) = read(&source) else { panic!("{figure}") };
         assert!(sentence.contains(figure), "{sentence}");

@@ -1,7 +1,7 @@
 //! Limits that are checked before rendering, so that a small input cannot produce a huge file.
 
 use crate::Document;
-use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
+use crate::budgets::{PAGE_COLUMNS, TABLE_CELLS};
 use crate::document::{Block, Inline};
 use crate::package::text::{columns, rows};
 use crate::rendered::RenderError;
@@ -27,7 +27,7 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
             Block::Columns(columns) => todo.extend(columns.iter().flatten()),
             Block::Table(table) => {
                 let wide = columns(table);
-                within(wide, TABLE_COLUMNS, "columns in a table")?;
+                page_columns(wide)?;
                 cells += wide * rows(table).count();
                 within(cells, TABLE_CELLS, "table cells")?;
                 rows(table).flatten().try_for_each(|cell| marks(cell))?;
@@ -40,6 +40,17 @@ pub fn check(document: &Document) -> Result<(), RenderError> {
         }
     }
     Ok(())
+}
+
+/// Rejects a table with more columns than pages can show.
+pub fn page_columns(count: usize) -> Result<(), RenderError> {
+    if count <= PAGE_COLUMNS {
+        return Ok(());
+    }
+    Err(RenderError::TooLarge(format!(
+        "There are {count} columns in a table; the limit is {PAGE_COLUMNS}. Split the table, or \
+         create a workbook (xlsx)."
+    )))
 }
 
 /// Rejects a file with more than `limit` pages or slides.

@@ -36,6 +36,7 @@ use typst_layout::PagedDocument;
 pub use fonts::wanted;
 
 use crate::Document;
+use crate::package::{limits, text};
 use crate::rendered::{RenderError, Rendered};
 use fontset::Fonts;
 
@@ -81,9 +82,11 @@ fn drawn<T>(
 
 fn check(document: &Document) -> Result<(), RenderError> {
     let (mut cells, mut characters, mut lines) = (0, 0, 0);
+    let mut columns = 0;
     document.each_block(&mut |block| match block {
         crate::document::Block::Table(table) => {
             cells += table.header.len() * (table.rows.len() + 1);
+            columns = columns.max(text::columns(table));
         }
         crate::document::Block::Code { text, .. } => {
             characters += text.chars().count();
@@ -96,6 +99,7 @@ fn check(document: &Document) -> Result<(), RenderError> {
             characters += text.chars().count();
         }
     });
+    limits::page_columns(columns)?;
     if cells > CELLS {
         return Err(RenderError::TooLarge(format!(
             "The tables have {cells} cells; the limit of a PDF is {CELLS}. Create a workbook (xlsx) instead."

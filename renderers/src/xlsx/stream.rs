@@ -30,6 +30,8 @@ use crate::rendered::{RenderError, Rendered};
 const ROWS: u32 = 1_048_576;
 /// The number of lines that are sampled for column widths and number notation.
 const MEASURED: usize = 500;
+/// The number of fields that are sampled at most for it, in tables with many columns.
+const MEASURED_FIELDS: usize = 128_000;
 const WIDEST: usize = 60;
 const OUTPUT_BYTES: usize = 64 << 20;
 /// The warning about cells that are not formulas, after their count.
@@ -287,7 +289,8 @@ fn notations(
     records: Records<'_>,
     columns: usize,
 ) -> Vec<Notation> {
-    let first: Vec<Vec<String>> = records.take(MEASURED).collect();
+    let lines = (MEASURED_FIELDS / columns.max(1)).min(MEASURED);
+    let first: Vec<Vec<String>> = records.take(lines).collect();
     let of_column = |at: usize| {
         let fields = first.iter().filter_map(|record| record.get(at));
         Notation::of(usual, language, fields.map(String::as_str))

@@ -1,6 +1,6 @@
 //! Writes a native table: header, filter, typed cells, checked formulas.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rust_xlsxwriter::{
     Format, Formula, Table as Native, TableColumn, TableStyle, Worksheet, XlsxError,
@@ -135,6 +135,8 @@ impl Pages<'_> {
     /// Excel requires column names to be unique and not empty.
     fn names(&mut self, table: &Table) -> Vec<String> {
         let mut used = BTreeSet::new();
+        // The last number of each name, since many columns may have the same.
+        let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut names = Vec::new();
         for (at, cell) in table.header.iter().enumerate() {
             let runs = Runs::read(cell);
@@ -146,9 +148,9 @@ impl Pages<'_> {
                 names.push(name);
                 continue;
             }
-            let mut number = 1;
+            let number = numbers.entry(base.to_lowercase()).or_insert(1);
             while !used.insert(name.to_lowercase()) {
-                number += 1;
+                *number += 1;
                 name = format!("{base} ({number})");
             }
             if !text.is_empty() && name != runs.text() {
