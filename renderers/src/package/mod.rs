@@ -23,7 +23,7 @@ use zip::{CompressionMethod, ZipWriter};
 mod arbitrary;
 pub mod fitting;
 pub mod highlight;
-mod kind;
+pub mod kind;
 pub mod limits;
 pub mod linear;
 pub mod look;

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use image::{ImageFormat, ImageReader};
 
-use super::kind::PictureKind;
+use super::kind::{PictureKind, unsupported};
 use super::upright::{self, Upright};
 use super::vector;
 use super::warnings::Warnings;
@@ -229,6 +229,9 @@ fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
     let broken = |why: &str| Unfit::Broken(why.to_owned());
     if bytes.len() > FILE_BYTES {
         return Err(Unfit::Broken(format!("it is larger than {} MB", FILE_BYTES >> 20)));
+    }
+    if let Some(why) = unsupported(bytes) {
+        return Err(Unfit::Broken(why));
     }
     let unknown = "it is not PNG, JPEG, GIF, BMP, WebP or SVG";
     if image::guess_format(bytes).is_err() {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
+use crate::package::kind::unsupported;
 use crate::package::upright;
 use image::{ImageFormat as Raster, ImageReader, Limits};
 use typst::foundations::Bytes;
@@ -53,6 +54,9 @@ pub fn load(assets: &BTreeMap<String, Vec<u8>>) -> Pictures {
 pub fn picture(bytes: &[u8], decoded: &mut u64) -> Result<PdfPicture, String> {
     if bytes.len() > FILE_BYTES {
         return Err(format!("the file is larger than {} MB", FILE_BYTES / 1024 / 1024));
+    }
+    if let Some(why) = unsupported(bytes) {
+        return Err(why);
     }
     match image::guess_format(bytes) {
         Ok(format) => raster(bytes, format, decoded),
