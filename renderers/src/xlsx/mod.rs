@@ -3,7 +3,7 @@
 //!
 //! - [`plan`]: the sheets and their content
 //! - [`pages`]: state shared by all sheets
-//! - [`sheet`], [`table`], [`merged`], [`totals`], [`charts`]: writing the sheets
+//! - [`sheet`], [`table`], [`merged`], [`totals`], [`charts`], [`pictures`]: writing the sheets
 //! - [`directives`]: totals and conditional formats, requested in comments
 //! - [`mod@stream`]: long tables, written without building a document; `streamed_book`: a workbook
 //!   whose rows are written one at a time
@@ -25,6 +25,7 @@ mod look;
 mod merged;
 mod number_format;
 mod pages;
+mod pictures;
 mod plan;
 mod properties;
 mod runs;
@@ -73,7 +74,8 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
             // Not 0, which readers would take for the value.
             worksheet.set_formula_result_default("");
             let shown = shown.as_ref().and_then(|shown| shown.sheets.get(at)).unwrap_or(sheet);
-            pages.write(worksheet, sheet, &widths::widths(&shown.parts))?;
+            let widths = widths::widths(&shown.parts, &|cell| pages.cell_width(cell));
+            pages.write(worksheet, sheet, &widths)?;
         }
         pages.finish();
         workbook.save_to_buffer()

@@ -1,10 +1,13 @@
 //! State shared by all sheets of a workbook: its tables and warnings.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use rust_xlsxwriter::Image;
 
 use super::cells::Typed;
 use super::formula::{Expr, Grid, Tops, Value};
 use super::look::Column;
+use super::pictures::CELL_PICTURE_BYTES;
 use super::runs::Runs;
 use crate::Document;
 use crate::document::Table;
@@ -17,6 +20,10 @@ use crate::pdf::images::{self, Pictures};
 pub struct Pages<'a> {
     pub document: &'a Document,
     pub pictures: Pictures,
+    /// The pictures that have been decoded, by URL, or the reason why that is impossible.
+    pub images: HashMap<String, Result<Image, String>>,
+    /// The number of bytes that further pictures in cells may have.
+    pub cell_bytes_left: usize,
     pub fonts: &'a Fonts,
     pub look: Look<'a>,
     /// Receives the sentences in the end.
@@ -58,6 +65,8 @@ impl<'a> Pages<'a> {
         Pages {
             document,
             pictures,
+            images: HashMap::new(),
+            cell_bytes_left: CELL_PICTURE_BYTES,
             fonts,
             look: look(&document.meta),
             added: Warnings::from(warnings),

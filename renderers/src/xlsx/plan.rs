@@ -22,8 +22,16 @@ pub struct SheetPlan<'a> {
 pub enum PlannedPart<'a> {
     Table(&'a Table, Vec<Directive>),
     Text(SheetLine),
-    Picture { url: &'a str, alt: &'a str },
+    /// Side by side.
+    Pictures(Vec<SheetPicture<'a>>),
     Chart(&'a Chart),
+}
+
+/// A picture over the cells of a sheet.
+#[derive(Clone, Copy)]
+pub struct SheetPicture<'a> {
+    pub url: &'a str,
+    pub alt: &'a str,
 }
 
 /// A row of text in the first column.
@@ -173,7 +181,7 @@ impl<'a> Planner<'a> {
                     self.inside(|planner| description.iter().for_each(|b| planner.block(b)));
                 }
             }
-            Block::Columns(columns) => columns.iter().flatten().for_each(|b| self.block(b)),
+            Block::Columns(columns) => self.columns(columns),
             Block::Chart(chart) => self.push(PlannedPart::Chart(chart)),
             Block::Math(latex) => self.line("", &[Inline::Math(latex.clone())]),
             Block::Break => {}
@@ -192,10 +200,33 @@ impl<'a> Planner<'a> {
             }
         });
         for (url, alt, title) in pictures {
-            self.push(PlannedPart::Picture { url, alt });
-            if !title.is_empty() {
-                self.line("", &[Inline::Emphasis(vec![Inline::Text(title.clone())])]);
-            }
+            self.push(PlannedPart::Pictures(vec![SheetPicture { url, alt }]));
+            self.caption(title);
+        }
+    }
+
+    /// The title of a picture, below it.
+    fn caption(&mut self, title: &str) {
+        if !title.is_empty() {
+            self.line("", &[Inline::Emphasis(vec![Inline::Text(title.to_owned())])]);
+        }
+    }
+
+    /// Columns below each other, but pictures side by side.
+    fn columns(&mut self, columns: &'a [Vec<Block>]) {
+        let pictures = columns.iter().map(|column| match &column[..] {
+            [Block::Paragraph(content)] => match &content[..] {
+                [Inline::Image { url, alt, title }] => Some((SheetPicture { url, alt }, title)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let Some(pictures) = pictures.collect::<Option<Vec<_>>>() else {
+            return columns.iter().flatten().for_each(|block| self.block(block));
+        };
+        self.push(PlannedPart::Pictures(pictures.iter().map(|(picture, _)| *picture).collect()));
+        for (_, title) in pictures {
+            self.caption(title);
         }
     }
 

@@ -26,7 +26,7 @@ pub struct RunStyle {
 pub struct Runs {
     pub pieces: Vec<Run>,
     pub links: Vec<String>,
-    /// URLs and descriptions of pictures, which a cell cannot hold.
+    /// URLs and descriptions of pictures, which are drawn over the cell of a table.
     pub images: Vec<(String, String)>,
     /// Whether a formula is shown as LaTeX.
     pub has_math: bool,
@@ -42,6 +42,11 @@ impl Runs {
         }
         runs.pieces.retain(|run| !run.text.is_empty());
         runs
+    }
+
+    /// The text of a cell, in which pictures are their descriptions.
+    pub fn of_text(content: &[Inline]) -> Self {
+        Self { images: Vec::new(), ..Self::read(content) }
     }
 
     pub fn text(&self) -> String {
@@ -124,6 +129,27 @@ impl Runs {
             _ => self.pieces.push(Run { text: text.to_owned(), style }),
         }
     }
+}
+
+/// The content with the captions of its pictures, but without them.
+pub fn without_pictures(content: &[Inline]) -> Vec<Inline> {
+    let kept = content.iter().filter_map(|inline| {
+        Some(match inline {
+            Inline::Image { title, .. } if title.is_empty() => return None,
+            Inline::Image { title, .. } => Inline::Emphasis(vec![Inline::Text(title.clone())]),
+            Inline::Strong(inner) => Inline::Strong(without_pictures(inner)),
+            Inline::Emphasis(inner) => Inline::Emphasis(without_pictures(inner)),
+            Inline::Strike(inner) => Inline::Strike(without_pictures(inner)),
+            Inline::Marked(mark, inner) => Inline::Marked(*mark, without_pictures(inner)),
+            Inline::Link { url, title, content } => Inline::Link {
+                url: url.clone(),
+                title: title.clone(),
+                content: without_pictures(content),
+            },
+            other => other.clone(),
+        })
+    });
+    kept.collect()
 }
 
 fn count_links(content: &[Inline]) -> usize {

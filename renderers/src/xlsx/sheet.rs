@@ -6,22 +6,16 @@ use super::cells::CELL_CHARS;
 use super::directives::Directive;
 use super::look;
 use super::pages::Pages;
+use super::pictures::image;
 use super::plan::{PlannedPart, SheetLine, SheetPlan};
-use super::runs::{Run, RunStyle, Runs};
+use super::runs::Runs;
 use super::widths::{LINE_WIDTH, span};
 use crate::document::{PageSize, plain_text};
 use crate::package::look::{is_rtl, language};
 use crate::package::measure::begins_rtl;
-use crate::package::upright::upright;
-use crate::package::vector::{self, Raster};
-use crate::pdf::fontset::Fonts;
-use crate::pdf::images::{self, PdfPicture};
+use crate::pdf::images;
 
-const PICTURE_WIDTH: f64 = 640.0;
-/// The maximum height of a picture, in pixels; a taller one would take several printed pages.
-const PICTURE_HEIGHT: f64 = 640.0;
 const LOGO_PIXELS: f64 = 32.0;
-const ROW_PIXELS: f64 = 20.0;
 /// Excel's value for right-to-left cell text.
 const RIGHT_TO_LEFT: u8 = 2;
 /// The maximum number of links per sheet, which is Excel's limit.
@@ -67,7 +61,7 @@ impl Pages<'_> {
                 }
                 PlannedPart::Text(line) => self.line(sheet, row, line, widths)?,
                 PlannedPart::Chart(chart) => self.chart(sheet, row, chart)?,
-                PlannedPart::Picture { url, alt } => self.picture(sheet, row, url, alt)?,
+                PlannedPart::Pictures(pictures) => self.pictures(sheet, row, pictures)?,
             }
             row += self.height(part);
         }
@@ -94,23 +88,8 @@ impl Pages<'_> {
             }
             PlannedPart::Text(_) => 1,
             PlannedPart::Chart(chart) => super::charts::rows(chart),
-            PlannedPart::Picture { url, .. } => match self.pictures.get(*url) {
-                Some(Ok(picture)) => {
-                    let scale = self.scale(url, picture.width, picture.height);
-                    (picture.height * scale / ROW_PIXELS).ceil() as u32 + 1
-                }
-                _ => 1,
-            },
+            PlannedPart::Pictures(pictures) => self.rows_of_pictures(pictures),
         }
-    }
-
-    /// The scale of a picture of that size: that for the width that its source sets, or its own. It
-    /// is at most as large as a screen.
-    fn scale(&self, url: &str, width: f64, height: f64) -> f64 {
-        let own = width.min(PICTURE_WIDTH);
-        let wanted = self.document.widths.get(url).map_or(own, |set| set.of(PICTURE_WIDTH, 1.0));
-        let limit = self.document.heights.get(url).copied().unwrap_or(PICTURE_HEIGHT);
-        (wanted / width).min(limit.min(PICTURE_HEIGHT) / height)
     }
 
     /// Records the position and content of all tables before anything is written, since formulas
@@ -293,45 +272,6 @@ impl Pages<'_> {
         }
         cut
     }
-
-    fn picture(
-        &mut self,
-        sheet: &mut Worksheet,
-        row: u32,
-        url: &str,
-        alt: &str,
-    ) -> Result<(), XlsxError> {
-        match self.pictures.get(url).map(|picture| image(picture, self.fonts)) {
-            Some(Ok((image, own))) => {
-                let (width, height) = (image.width() * own, image.height() * own);
-                let scale = self.scale(url, width, height);
-                let is_sized = self.document.widths.contains_key(url)
-                    || self.document.heights.contains_key(url);
-                let image = if is_sized {
-                    image.set_scale_to_size(width * scale, height * scale, false)
-                } else {
-                    image.set_scale_width(scale * own).set_scale_height(scale * own)
-                };
-                let image = image.set_alt_text(look::described(alt));
-                sheet.insert_image(row, 0, &image)?;
-                Ok(())
-            }
-            lost => {
-                let why = lost.and_then(Result::err);
-                let why = why.unwrap_or_else(|| "there is no such file".to_owned());
-                self.warn(format!("The picture {url} is not drawn: {why}."));
-                let runs =
-                    Run { text: format!("[image: {alt} — {why}]"), style: RunStyle::default() };
-                let format = look::cell(RunStyle::default(), None, false);
-                self.text(
-                    sheet,
-                    SheetCell { row, column: 0 },
-                    &Runs { pieces: vec![runs], ..Runs::default() },
-                    &format,
-                )
-            }
-        }
-    }
 }
 
 /// Empty rows before a part: around tables and charts, and before headings.
@@ -339,23 +279,7 @@ fn gap(part: &PlannedPart<'_>, row: u32, after_table: bool) -> u32 {
     let is_apart = match part {
         PlannedPart::Table(..) | PlannedPart::Chart(_) => true,
         PlannedPart::Text(line) => line.heading,
-        PlannedPart::Picture { .. } => false,
+        PlannedPart::Pictures(_) => false,
     };
     u32::from(row > 0 && (is_apart || after_table))
-}
-
-/// A picture that has been decoded and re-encoded, so that every program can read it, and the scale
-/// for its original size.
-fn image(picture: &Result<PdfPicture, String>, fonts: &Fonts) -> Result<(Image, f64), String> {
-    let picture = picture.as_ref().map_err(Clone::clone)?;
-    if picture.is_vector() {
-        let Raster { png, width, .. } = vector::raster(&picture.bytes, fonts)?;
-        let image = Image::new_from_buffer(&png).map_err(|error| error.to_string())?;
-        let scale = f64::from(width) / image.width();
-        return Ok((image, scale));
-    }
-    let upright = upright(&picture.bytes, images::PIXELS)?;
-    let image = Image::new_from_buffer(&upright.bytes);
-    let image = image.map_err(|_| "a workbook supports PNG, JPEG, GIF, BMP and SVG".to_owned())?;
-    Ok((image, 1.0))
 }

@@ -23,7 +23,7 @@ use crate::document::{Align, Inline, Table};
 /// The number of formulas named in a warning.
 const NAMED: usize = 5;
 /// Wider text is wrapped, and the column gets this width.
-const WRAP_WIDTH: usize = 57;
+pub const WRAP_WIDTH: usize = 57;
 
 impl Pages<'_> {
     /// Writes the table at `top`, and the requested totals below it.
@@ -141,6 +141,11 @@ impl Pages<'_> {
         for (at, cell) in table.header.iter().enumerate() {
             let runs = Runs::read(cell);
             self.has_math |= runs.has_math;
+            for (url, _) in &runs.images {
+                self.warn(format!(
+                    "The picture {url} is in a header, which is text in a workbook."
+                ));
+            }
             let text: String = runs.text().chars().take(255).collect();
             let base = if text.is_empty() { format!("Column {}", at + 1) } else { text.clone() };
             let mut name = base.clone();
@@ -174,7 +179,7 @@ impl Pages<'_> {
             let mut line = Vec::with_capacity(row.len());
             for (column, cell) in row.iter().enumerate().take(table.header.len()) {
                 let (runs, meaning) = match &table.given {
-                    _ if at + 1 < table.header_rows() => (Runs::read(cell), None),
+                    _ if at + 1 < table.header_rows() => (Runs::of_text(cell), None),
                     Some(given) if given.texts.contains(&(at, column)) => (Runs::read(cell), None),
                     Some(_) => self.typed(cell, notations[column]),
                     None => self.meaning(cell, notations[column]),
@@ -209,11 +214,7 @@ impl Pages<'_> {
                     CellContent { runs, meaning: meaning.as_ref(), column: columns[column] };
                 self.cell(sheet, place, content, read)?;
             }
-            // Not every program adjusts the row height for wrapped text.
-            let lines = line.iter().map(|(runs, _)| lines(runs)).max().unwrap_or(1);
-            if lines > 1 {
-                sheet.set_row_height(top + at as u32 + 1, (lines * 15).min(400) as f64)?;
-            }
+            self.row_height(sheet, top + at as u32 + 1, line)?;
         }
         Ok(())
     }
@@ -231,10 +232,7 @@ impl Pages<'_> {
 
     /// Only a cell in a single style, without links or code, can be typed.
     fn typed(&mut self, cell: &[Inline], notation: Notation) -> (Runs, Option<Meaning>) {
-        let runs = Runs::read(cell);
-        for (url, _) in &runs.images {
-            self.warn(format!("The picture {url} is in a cell, which cannot contain pictures."));
-        }
+        let runs = self.cell_runs(cell);
         let plain = runs.style().is_some_and(|style| !style.code && !style.link);
         let typed = if plain { notation.read(&runs.text()) } else { Typed::Text };
         (runs, (typed != Typed::Text).then_some(Meaning::Typed(typed)))
@@ -358,11 +356,6 @@ fn is_number(meaning: &Meaning) -> bool {
 
 fn is_bool(meaning: Option<&Meaning>) -> bool {
     matches!(meaning, Some(Meaning::Typed(Typed::Bool(_))))
-}
-
-/// The number of lines of a cell in the widest column.
-fn lines(runs: &Runs) -> usize {
-    runs.text().lines().map(|line| super::runs::width(line).div_ceil(WRAP_WIDTH).max(1)).sum()
 }
 
 fn remember(grid: &mut Grid, row: u32, column: u16, runs: &Runs, meaning: Option<&Meaning>) {

@@ -13,8 +13,8 @@ const WIDEST: usize = 60;
 /// Longer text is wrapped over several columns.
 pub const LINE_WIDTH: usize = 90;
 
-/// Column widths by the longest line in each table column; a wide character counts twice.
-pub fn widths(parts: &[PlannedPart]) -> Vec<usize> {
+/// Column widths by the widest cell in each table column; `width_of` is that of a cell.
+pub fn widths(parts: &[PlannedPart], width_of: &dyn Fn(&[Inline]) -> usize) -> Vec<usize> {
     let mut widths: Vec<usize> = Vec::new();
     for part in parts {
         if let PlannedPart::Chart(chart) = part {
@@ -33,7 +33,7 @@ pub fn widths(parts: &[PlannedPart]) -> Vec<usize> {
             for (at, row) in std::iter::once(header).chain(rows).enumerate() {
                 for (column, (width, cell)) in widths.iter_mut().zip(row).enumerate() {
                     if spans.at(at, column).columns() == 1 {
-                        *width = (*width).max(Runs::read(cell).width() + 3).min(WIDEST);
+                        *width = (*width).max(width_of(cell) + 3).min(WIDEST);
                     }
                 }
             }
