@@ -11,7 +11,8 @@ use super::{
     docx_styles::{self, ParagraphStyle, numbered, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
-    words::{Line, Marks, Tables, Words},
+    tables::Tables,
+    words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
 use crate::document::COMMENT_NAME;

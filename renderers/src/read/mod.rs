@@ -6,7 +6,7 @@
 //! - `archive`, `links`, `xml`: parts of a package, their relationships, and XML parsing without
 //!   entities
 //! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments
-//! - `words`: paragraphs, formatting, lists and tables as Markdown
+//! - `words`: paragraphs, formatting, lists and tables as Markdown; `tables`: tables being read
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames` and `docx_styles`, `pptx`, `odf` with `odf_comments` and `odf_lists`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
@@ -45,6 +45,7 @@ mod rtf_places;
 mod rtf_tokens;
 pub(crate) mod sheets;
 mod styles;
+mod tables;
 mod tags;
 #[cfg(test)]
 mod tests;

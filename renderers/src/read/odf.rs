@@ -8,8 +8,9 @@ use super::{
     odf_comments::OdfComments,
     odf_lists::OdfLists,
     reading::{Kind, ReadError, Reading},
-    sheets::title,
-    words::{Line, Marks, Tables, Words},
+    sheets::{CellBudget, CutSheet, title},
+    tables::Tables,
+    words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
 
@@ -21,6 +22,11 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     let xml = archive.part("content.xml")?;
     let xml = xml.ok_or_else(|| ReadError::Damaged("The document has no content.xml.".into()))?;
     let mut body = OdfBody { kind: Some(kind), ..OdfBody::default() };
+    if kind == Kind::Ods {
+        let tags = xml.split(|byte| *byte == b'<');
+        let sheets = tags.filter(|tag| tag.starts_with(b"table:table ")).count();
+        body.sheets = Some(CellBudget::of(sheets));
+    }
     if let Ok(Some(styles)) = archive.part("styles.xml") {
         // A document with damaged styles is still read.
         let _ = walk(&styles, |node| {
@@ -37,6 +43,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
         }
         warnings.push(format!("Only the beginning could be read. {problem}"));
     }
+    warnings.extend(body.sheets.take().map(|budget| budget.sizes).unwrap_or_default());
     body.comments.write_to(&mut body.words);
     for object in body.objects.iter().take(OBJECTS) {
         add_object(&mut archive, object, &mut body.words);
@@ -89,6 +96,10 @@ struct OdfBody {
     /// Inside an element whose text is not part of the document.
     skipped: usize,
     pages: usize,
+    /// The cells that may still be shown, in a spreadsheet.
+    sheets: Option<CellBudget>,
+    /// The name of the open sheet.
+    sheet_name: String,
     links: Vec<String>,
     /// The number of columns that the open cell is repeated, and of rows that the open row is.
     wide: usize,
@@ -181,7 +192,12 @@ impl OdfBody {
             }
             "table" => {
                 self.sheet(element);
-                self.tables.open();
+                match &mut self.sheets {
+                    Some(budget) if self.tables.is_closed() => {
+                        self.tables.open_limited(budget.next_sheet());
+                    }
+                    _ => self.tables.open(),
+                }
             }
             "table-row" => {
                 self.pending = 0;
@@ -210,6 +226,7 @@ impl OdfBody {
             let name = element.attribute("name").unwrap_or("Sheet");
             let style = element.attribute("style-name").unwrap_or_default();
             self.words.heading(2, &title(name, self.hidden.contains(style)));
+            name.clone_into(&mut self.sheet_name);
         }
     }
 
@@ -240,10 +257,23 @@ impl OdfBody {
             "list" => self.lists.close(),
             "table-cell" | "covered-table-cell" => self.end_cell()?,
             "table-row" => self.tables.end_row()?,
-            "table" => self.tables.close(&mut self.words)?,
+            "table" => {
+                self.count_cells();
+                self.tables.close(&mut self.words)?;
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Counts the cells of a sheet, and reports it if rows are left out.
+    fn count_cells(&mut self) {
+        let (Some(budget), Some(table)) = (&mut self.sheets, self.tables.limited()) else { return };
+        budget.take(table.shown * table.width);
+        if table.is_cut {
+            let (name, height, width) = (&self.sheet_name, table.height, table.width);
+            budget.report(CutSheet { name, height, width, shown: table.shown });
+        }
     }
 
     /// Spreadsheets end with thousands of repeated empty cells. The covered cells of a merged cell

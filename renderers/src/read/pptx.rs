@@ -9,7 +9,8 @@ use super::{
     limits,
     links::{escaped, links, within},
     reading::{Kind, ReadError, Reading},
-    words::{Line, Marks, Tables, Words},
+    tables::Tables,
+    words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
 

@@ -31,12 +31,14 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut reading = Reading::of(kind, String::new());
     let mut words = Words::default();
     let mut book = open_workbook_auto_from_rs(Cursor::new(bytes)).map_err(damaged)?;
-    for sheet in book.sheets_metadata().to_vec() {
+    let sheets = book.sheets_metadata().to_vec();
+    let mut budget = CellBudget::of(sheets.len());
+    for sheet in sheets {
         reading.pages += 1;
         let is_hidden = sheet.visible != SheetVisible::Visible;
         words.heading(2, &title(&sheet.name, is_hidden));
-        match range(&mut book, &sheet.name) {
-            Ok(rows) => words.table(&table(&rows, &mut reading.warnings, &sheet.name))?,
+        match cells(&mut book, &sheet.name, budget.next_sheet()) {
+            Ok(cells) => words.table(&budget.rows(&sheet.name, &cells, &mut reading.warnings))?,
             Err(too_large @ ReadError::TooLarge(_)) => return Err(too_large),
             Err(problem) => {
                 let name = sheet.name;
@@ -44,6 +46,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
             }
         }
     }
+    reading.warnings.append(&mut budget.sizes);
     reading.markdown = words.finish();
     Ok(reading)
 }
@@ -61,14 +64,12 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     }
     let mut reading = Reading::of(Kind::Xlsx, String::new());
     let mut words = Words::default();
-    let mut left = limits::CELLS;
-    let (mut uncalculated, mut sizes) = (0, Vec::new());
-    for (at, sheet) in book.sheets.iter().enumerate() {
+    let mut budget = CellBudget::of(book.sheets.len());
+    let mut uncalculated = 0;
+    for sheet in &book.sheets {
         reading.pages += 1;
         words.heading(2, &title(&sheet.name, sheet.is_hidden));
-        let others = (book.sheets.len() - at - 1) * MIN_CELLS;
-        let limit = left.saturating_sub(others).max(MIN_CELLS.min(left));
-        let cells = match book.cells(&mut archive, sheet, limit) {
+        let cells = match book.cells(&mut archive, sheet, budget.next_sheet()) {
             Ok(cells) => cells,
             Err(too_large @ ReadError::TooLarge(_)) => return Err(too_large),
             Err(problem) => {
@@ -78,18 +79,12 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
             }
         };
         uncalculated += cells.uncalculated;
-        let mut rows = table(&cells.rows, &mut reading.warnings, &sheet.name);
-        // A table takes all cells up to its widest row.
-        let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        rows.truncate(left / columns);
-        left -= rows.len() * columns;
-        sizes.extend(size(&sheet.name, &cells, rows.len()));
-        words.table(&rows)?;
+        words.table(&budget.rows(&sheet.name, &cells, &mut reading.warnings))?;
         for note in hidden(&cells) {
             words.paragraph(&note);
         }
     }
-    reading.warnings.extend(sizes);
+    reading.warnings.append(&mut budget.sizes);
     if uncalculated > 0 {
         reading.warnings.push(format!(
             "{uncalculated} formulas have no calculated value and are shown as formulas."
@@ -103,16 +98,65 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
-/// A warning about a sheet of which only some rows are shown.
-fn size(name: &str, cells: &SheetCells, shown: usize) -> Option<String> {
-    let is_whole = !cells.is_cut && shown == cells.rows.len();
-    (!is_whole).then(|| {
-        format!(
-            "The sheet {name} has {} rows and {} columns; only the first {shown} rows with values \
-             are shown.",
-            cells.height, cells.width
-        )
-    })
+/// The cells of a workbook that may still be shown.
+pub struct CellBudget {
+    left: usize,
+    /// The number of sheets that follow.
+    others: usize,
+    /// Warnings about sheets of which only some rows are shown.
+    pub sizes: Vec<String>,
+}
+
+impl CellBudget {
+    /// The budget of a workbook with that number of sheets.
+    pub fn of(sheets: usize) -> Self {
+        Self { left: limits::CELLS, others: sheets, sizes: Vec::new() }
+    }
+
+    /// The maximum number of cells of the next sheet.
+    pub fn next_sheet(&mut self) -> usize {
+        self.others = self.others.saturating_sub(1);
+        self.left.saturating_sub(self.others * MIN_CELLS).max(MIN_CELLS.min(self.left))
+    }
+
+    /// The rows of a sheet within the budget.
+    fn rows(
+        &mut self,
+        name: &str,
+        cells: &SheetCells,
+        warnings: &mut Vec<String>,
+    ) -> Vec<Vec<String>> {
+        let mut rows = table(&cells.rows, warnings, name);
+        // A table takes all cells up to its widest row.
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        rows.truncate(self.left / columns);
+        self.left -= rows.len() * columns;
+        if cells.is_cut || rows.len() < cells.rows.len() {
+            let [height, width] = [cells.height, cells.width].map(|count| count as usize);
+            self.report(CutSheet { name, height, width, shown: rows.len() });
+        }
+        rows
+    }
+
+    pub fn take(&mut self, cells: usize) {
+        self.left = self.left.saturating_sub(cells);
+    }
+
+    pub fn report(&mut self, sheet: CutSheet<'_>) {
+        let CutSheet { name, height, width, shown } = sheet;
+        self.sizes.push(format!(
+            "The sheet {name} has {height} rows and {width} columns; only the first {shown} rows \
+             with values are shown."
+        ));
+    }
+}
+
+/// The size of a sheet, and the number of its rows that are shown.
+pub struct CutSheet<'n> {
+    pub name: &'n str,
+    pub height: usize,
+    pub width: usize,
+    pub shown: usize,
 }
 
 /// Sentences about hidden rows and columns.
@@ -217,13 +261,64 @@ fn edge(codes: &str) -> String {
     text.trim().to_owned()
 }
 
-fn range(book: &mut Sheets<Cursor<&[u8]>>, name: &str) -> Result<Rows, ReadError> {
-    let range = book.worksheet_range(name).map_err(damaged)?;
-    let mut rows = Rows::new();
-    for (row, column, value) in range.used_cells() {
-        rows.entry(row as u32).or_default().insert(column as u32, shown(value));
+/// The cells of a sheet of another format, at most `limit`.
+fn cells(
+    book: &mut Sheets<Cursor<&[u8]>>,
+    name: &str,
+    limit: usize,
+) -> Result<SheetCells, ReadError> {
+    let mut found = FoundCells { cells: SheetCells::default(), left: limit };
+    if let Sheets::Xlsb(book) = book {
+        let mut reader = book.worksheet_cells_reader(name).map_err(damaged)?;
+        found.end(Some(reader.dimensions().end));
+        while let Some(cell) = reader.next_cell().map_err(damaged)? {
+            let (row, column) = cell.get_position();
+            if !found.add(row, column, &Data::from(cell.get_value().clone())) {
+                break;
+            }
+        }
+        return Ok(found.cells);
     }
-    Ok(rows)
+    let range = book.worksheet_range(name).map_err(damaged)?;
+    found.end(range.end());
+    for (row, column, value) in range.used_cells() {
+        if !found.add(row as u32, column as u32, value) {
+            break;
+        }
+    }
+    Ok(found.cells)
+}
+
+/// The cells of a sheet that are not more than the limit.
+struct FoundCells {
+    cells: SheetCells,
+    left: usize,
+}
+
+impl FoundCells {
+    /// Notes the last row and column of the sheet.
+    fn end(&mut self, end: Option<(u32, u32)>) {
+        let (row, column) = end.unwrap_or_default();
+        self.cells.height = row.saturating_add(1);
+        self.cells.width = column.saturating_add(1);
+    }
+
+    /// Adds a cell; `false` if it is over the limit. The row that it would complete is left out.
+    fn add(&mut self, row: u32, column: u32, value: &Data) -> bool {
+        if *value == Data::Empty {
+            return true;
+        }
+        let Some(left) = self.left.checked_sub(1) else {
+            self.cells.is_cut = true;
+            if self.cells.rows.len() > 1 {
+                self.cells.rows.remove(&row);
+            }
+            return false;
+        };
+        self.left = left;
+        self.cells.rows.entry(row).or_default().insert(column, shown(value));
+        true
+    }
 }
 
 /// Skips rows without a value and columns before the first value.
