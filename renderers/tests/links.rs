@@ -107,6 +107,14 @@ fn references_to_captions_are_links_in_the_other_formats() {
     assert!(sheets.contains("Figure 2") && !sheets.contains("#figure"), "{sheets}");
 }
 
+#[test]
+fn a_list_of_references_stays_a_list() {
+    let source = format!("{CAPTIONS}\n- @fig:b\n- @tbl:t\n");
+    let text = xml(&drawn(&markdown::read(&source).unwrap(), Format::Docx));
+    assert_eq!(text.matches(" TOC ").count(), 2, "{text}");
+    assert_eq!(text.matches(" REF ").count(), 4, "{text}");
+}
+
 /// Each text counts its own captions.
 #[test]
 fn texts_that_follow_each_other_may_have_the_same_captions() {

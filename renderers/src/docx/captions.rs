@@ -61,14 +61,19 @@ impl Draw<'_> {
     /// A list of all figures or tables as a field that Word can update; `false` if the list is
     /// something else. Only Word knows the page numbers.
     pub fn list_of_captions(&mut self, xml: &mut Xml, list: &List) -> bool {
-        let entries: Option<Vec<(&str, String)>> =
-            list.items.iter().map(|i| entry(&i.blocks)).collect();
+        let captions = &self.document.captions;
+        let is_whole = |entry: &CaptionEntry<'_>| {
+            captions.get(&entry.text).is_some_and(|anchor| anchor == entry.anchor)
+        };
+        let entry = |blocks| CaptionEntry::of(blocks).filter(is_whole);
+        let entries = list.items.iter().map(|item| entry(&item.blocks[..]));
+        let entries = entries.collect::<Option<Vec<_>>>();
         let Some(entries) = entries.filter(|entries| !entries.is_empty()) else { return false };
         self.warnings.add(ENTRY_WARNING);
         let pages = length::pages_of_captions(self.document);
         let width = paper::page_width(self.document).to_string();
         let last = entries.len() - 1;
-        for (at, (anchor, text)) in entries.iter().enumerate() {
+        for (at, CaptionEntry { anchor, text }) in entries.iter().enumerate() {
             let bidi = begins_rtl(text);
             xml.open("w:p", &[]);
             entry_form(xml, "TableofFigures", &width, bidi);
@@ -102,12 +107,19 @@ pub fn end_caption(xml: &mut Xml, id: Option<u32>) {
     }
 }
 
-/// The anchor and the text of an entry in a list of captions.
-fn entry(blocks: &[Block]) -> Option<(&str, String)> {
-    let [Block::Paragraph(content)] = blocks else { return None };
-    let [Inline::Link { url, content, .. }] = &content[..] else { return None };
-    let anchor = url.strip_prefix('#').filter(|_| leads_to_caption(url))?;
-    Some((anchor, plain(content)))
+/// An entry in a list of captions.
+struct CaptionEntry<'a> {
+    anchor: &'a str,
+    text: String,
+}
+
+impl<'a> CaptionEntry<'a> {
+    fn of(blocks: &'a [Block]) -> Option<Self> {
+        let [Block::Paragraph(content)] = blocks else { return None };
+        let [Inline::Link { url, content, .. }] = &content[..] else { return None };
+        let anchor = url.strip_prefix('#').filter(|_| leads_to_caption(url))?;
+        Some(Self { anchor, text: plain(content) })
+    }
 }
 
 /// The bookmark of an anchor such as `figure:3`. Word hides bookmarks that begin with `_`.

@@ -270,7 +270,8 @@ fn cells(
     let mut found = FoundCells { cells: SheetCells::default(), left: limit };
     if let Sheets::Xlsb(book) = book {
         let mut reader = book.worksheet_cells_reader(name).map_err(damaged)?;
-        found.end(Some(reader.dimensions().end));
+        let (row, column) = reader.dimensions().end;
+        found.end(row, column);
         while let Some(cell) = reader.next_cell().map_err(damaged)? {
             let (row, column) = cell.get_position();
             if !found.add(row, column, &Data::from(cell.get_value().clone())) {
@@ -280,7 +281,8 @@ fn cells(
         return Ok(found.cells);
     }
     let range = book.worksheet_range(name).map_err(damaged)?;
-    found.end(range.end());
+    let (row, column) = range.end().unwrap_or_default();
+    found.end(row, column);
     for (row, column, value) in range.used_cells() {
         if !found.add(row as u32, column as u32, value) {
             break;
@@ -297,8 +299,7 @@ struct FoundCells {
 
 impl FoundCells {
     /// Notes the last row and column of the sheet.
-    fn end(&mut self, end: Option<(u32, u32)>) {
-        let (row, column) = end.unwrap_or_default();
+    fn end(&mut self, row: u32, column: u32) {
         self.cells.height = row.saturating_add(1);
         self.cells.width = column.saturating_add(1);
     }
