@@ -4,6 +4,7 @@ pub mod audit;
 mod browser;
 mod builder;
 mod check;
+pub mod configuration;
 mod doctor;
 mod examples;
 mod extensions;
@@ -39,12 +40,11 @@ use std::{
 use serve::Signals;
 
 use crate::{
-    agent::redact::Redactor,
     app::{
         self,
         backup::{self, BackupScope},
     },
-    config::{Config, example, print, schema},
+    config::Config,
     journal::role::Role,
     telemetry,
 };
@@ -93,7 +93,7 @@ enum Command {
     #[command(after_help = examples::CONFIG)]
     Config {
         #[command(subcommand)]
-        what: ConfigCommand,
+        what: configuration::ConfigCommand,
     },
     /// Back up all data into one file; the gateway may be running
     #[command(after_help = examples::BACKUP)]
@@ -188,19 +188,6 @@ enum Command {
         #[arg(long, default_value_t = 24)]
         hours: u32,
     },
-}
-
-#[derive(Debug, Subcommand)]
-enum ConfigCommand {
-    /// Print the current configuration with a comment for each key, without secrets
-    #[command(after_help = examples::CONFIG_PRINT)]
-    Print,
-    /// Print a JSON schema of the configuration, for editors
-    #[command(after_help = examples::CONFIG_SCHEMA)]
-    Schema,
-    /// Print a file with every key, its description and its default, all commented out
-    #[command(after_help = examples::CONFIG_EXAMPLE)]
-    Example,
 }
 
 /// What a command does if the SQLite database does not exist.
@@ -303,7 +290,7 @@ async fn run_command(cli: Cli, mut variables: BTreeMap<String, String>) -> Resul
             store().await?;
             say("The tables are up to date.")
         }
-        Command::Config { what } => configuration(what, &config, &variables),
+        Command::Config { what } => configuration::run(what, &config, &variables),
         Command::Backup { file } => back_up(&config, &file).await,
         Command::Restore { file } => restore(&config, &file).await,
         Command::Guard { what } => guard::run(&config, &variables, what).await,
@@ -326,32 +313,12 @@ async fn run_command(cli: Cli, mut variables: BTreeMap<String, String>) -> Resul
     }
 }
 
-fn configuration(
-    what: ConfigCommand,
-    config: &Config,
-    variables: &BTreeMap<String, String>,
-) -> Result<()> {
-    match what {
-        ConfigCommand::Print => say(&printed(config, variables)?),
-        ConfigCommand::Schema => say(&serde_json::to_string_pretty(&schema::schema())?),
-        ConfigCommand::Example => say(example::example().trim_end()),
-    }
-}
-
 async fn draw(config: &Config, args: &render::Render) -> Result<()> {
     let written = render::run(config, args).await?;
     for loss in &written.warnings {
         writeln!(io::stderr(), "warning: {loss}")?;
     }
     say(&format!("Wrote {}.", written.file.display()))
-}
-
-/// Prints the configuration without its secrets, including secrets that were written into other
-/// texts.
-pub fn printed(config: &Config, variables: &BTreeMap<String, String>) -> Result<String> {
-    let secrets = app::secrets(config, variables);
-    let redactor = Redactor::new(secrets.iter().map(String::as_str));
-    Ok(redactor.own(&print::commented(config)?).into_owned())
 }
 
 async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()> {

@@ -106,7 +106,10 @@ async fn sinks(world: &World) -> Vec<(&'static str, String)> {
         ("chat", format!("{:?} {:?}", world.room.messages(), world.room.toasts())),
         ("hooks", std::fs::read_to_string(data.join("hook.given")).unwrap()),
         ("artifacts", files(&data.join("artifacts"))),
-        ("printed configuration", cli::printed(&world.config, &BTreeMap::new()).unwrap()),
+        (
+            "printed configuration",
+            cli::configuration::printed(&world.config, &BTreeMap::new()).unwrap(),
+        ),
         ("configuration in Debug", format!("{:?}", world.config.models)),
     ];
     sinks.push(("metrics", super::webhooks::get(world, "/metrics", &[]).await.1));

@@ -343,6 +343,6 @@ fn the_secret_for_the_issuer_is_a_secret() {
     config.admin.oidc.client_secret = Some(Secret::Plain(SECRET.into()));
     let none = BTreeMap::new();
     assert!(countersign::app::secrets(&config, &none).contains(SECRET));
-    assert!(!countersign::cli::printed(&config, &none).unwrap().contains(SECRET));
+    assert!(!countersign::cli::configuration::printed(&config, &none).unwrap().contains(SECRET));
     assert!(!format!("{config:?}").contains(SECRET));
 }
