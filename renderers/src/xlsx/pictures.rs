@@ -3,7 +3,7 @@
 use rust_xlsxwriter::{Image, ObjectMovement, Worksheet, XlsxError};
 
 use super::look;
-use super::pages::{Meaning, Pages};
+use super::pages::Pages;
 use super::plan::SheetPicture;
 use super::runs::{Run, RunStyle, Runs, width, without_pictures};
 use super::sheet::SheetCell;
@@ -139,11 +139,11 @@ impl Pages<'_> {
         &mut self,
         sheet: &mut Worksheet,
         row: u32,
-        line: &[(Runs, Option<Meaning>)],
+        cells: &[&Runs],
     ) -> Result<(), XlsxError> {
-        let most = line.iter().map(|(runs, _)| lines(runs)).max().unwrap_or(1);
+        let most = cells.iter().map(|runs| lines(runs)).max().unwrap_or(1);
         let mut points = (most * 15).min(400) as f64;
-        for (column, (runs, _)) in line.iter().enumerate() {
+        for (column, runs) in cells.iter().enumerate() {
             let at = SheetCell { row, column: column as u16 };
             if let Some(height) = self.cell_height(runs, lines(runs)) {
                 points = points.max(height);

@@ -214,7 +214,8 @@ impl Pages<'_> {
                     CellContent { runs, meaning: meaning.as_ref(), column: columns[column] };
                 self.cell(sheet, place, content, read)?;
             }
-            self.row_height(sheet, top + at as u32 + 1, line)?;
+            let runs: Vec<_> = line.iter().map(|(runs, _)| runs).collect();
+            self.row_height(sheet, top + at as u32 + 1, &runs)?;
         }
         Ok(())
     }

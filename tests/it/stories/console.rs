@@ -133,7 +133,7 @@ async fn every_page_takes_its_role_and_no_less() {
                 assert_snapshot!(visible(&refused), @"
                 Forbidden · Countersign
                 Forbidden
-                This request was not sent from a page of this server. Open the page from this server&#39;s own address and try again.
+                This request was not sent from a page of this server. Open the page from this server's own address and try again.
                 Console · Chat
                 ");
             }
