@@ -19,6 +19,13 @@ fn xml(rendered: &Rendered) -> String {
     text
 }
 
+fn part(rendered: &Rendered, name: &str) -> String {
+    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is a package");
+    let mut text = String::new();
+    package.by_name(name).expect("it has the part").read_to_string(&mut text).expect("it is text");
+    text
+}
+
 fn drawn(document: &Document, format: Format) -> Rendered {
     let rendered = render(document, format).expect("the document can be rendered");
     let losses: Vec<_> =
@@ -70,7 +77,7 @@ const CAPTIONS: &str = "# Start\n\nSee @fig:b, **@tbl:t** and [it, @fig:b](https
      # Rows\n\n|x|\n|-|\n|1|\n\nTable: Results {#tbl:t}\n";
 
 fn with_captions() -> Document {
-    let mut document = markdown::read(CAPTIONS).unwrap();
+    let mut document = markdown::read(CAPTIONS).expect("it is Markdown");
     document.assets.insert("dot.png".into(), include_bytes!("corpus/img/dot.png").to_vec());
     document
 }
@@ -102,7 +109,11 @@ fn references_to_captions_are_fields_in_word() {
 fn references_to_captions_are_links_in_the_other_formats() {
     let document = with_captions();
     assert_eq!(pdf_links(&drawn(&document, Format::Pdf)), 5);
-    assert_eq!(xml(&drawn(&document, Format::Pptx)).matches("hlinksldjump").count(), 5);
+    let slides = drawn(&document, Format::Pptx);
+    assert_eq!(xml(&slides).matches("hlinksldjump").count(), 5);
+    let relations = part(&slides, "ppt/slides/_rels/slide1.xml.rels");
+    let leads_to = |slide: usize| relations.contains(&format!("\"slide{slide}.xml\""));
+    assert_eq!([1, 2, 3].map(leads_to), [false, true, true], "{relations}");
     let sheets = xml(&drawn(&document, Format::Xlsx));
     assert!(sheets.contains("Figure 2") && !sheets.contains("#figure"), "{sheets}");
 }

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use renderers::{Document, Format, Rendered, markdown, render};
 
 fn read(source: &str) -> Document {
-    let mut document = markdown::read(source).unwrap();
+    let mut document = markdown::read(source).expect("it is Markdown");
     for (name, bytes) in [
         ("a.jpg", include_bytes!("corpus/img/photo.jpg").as_slice()),
         ("b.png", include_bytes!("corpus/img/chart.png")),

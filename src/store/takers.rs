@@ -38,10 +38,13 @@ pub struct TurnTaker {
     pub start: Box<dyn Fn(Claimed, OwnedSemaphorePermit) + Send + Sync>,
 }
 
+/// Gives a permit to send on a channel.
+pub type GivePermit = Box<dyn Fn(&str) -> Option<OwnedSemaphorePermit> + Send + Sync>;
+
 /// Sends rows of the outbox that are claimed for this process.
 pub struct SendTaker {
     /// Gives a permit if a row may be sent on the channel now. Must not block.
-    pub permit: Box<dyn Fn(&str) -> Option<OwnedSemaphorePermit> + Send + Sync>,
+    pub permit: GivePermit,
     /// The clock for retries.
     pub clock: Arc<dyn Clock>,
     /// Must not block.

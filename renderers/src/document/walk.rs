@@ -10,7 +10,9 @@ pub fn each_block_of<'a>(blocks: &'a [Block], see: &mut dyn FnMut(&'a Block)) {
             Block::List(list) => list.items.iter().for_each(|i| each_block_of(&i.blocks, see)),
             Block::Quote { blocks, .. } => each_block_of(blocks, see),
             Block::Definitions(items) => {
-                items.iter().for_each(|item| each_block_of(&item.description, see));
+                for item in items {
+                    each_block_of(&item.description, see);
+                }
             }
             Block::Columns(columns) => columns.iter().for_each(|c| each_block_of(c, see)),
             _ => {}
@@ -90,7 +92,9 @@ pub fn change_contents(blocks: &mut [Block], change: &mut dyn FnMut(&mut Vec<Inl
             }
             Block::Table(table) => {
                 let cells = table.rows.iter_mut().flatten().chain(&mut table.header);
-                cells.for_each(|cell| change(cell));
+                for cell in cells {
+                    change(cell);
+                }
             }
             Block::Quote { blocks, .. } => change_contents(blocks, change),
             Block::Definitions(items) => {
