@@ -7,7 +7,7 @@ use super::paper::paper;
 use crate::Document;
 use crate::document::{Block, Inline, Table};
 use crate::package::measure::{Face, lines};
-use crate::package::text::{DEPTH, begins_page, columns, flat, plain, rows};
+use crate::package::text::{DEPTH, begins_page, caption_of, columns, flat, plain, rows};
 
 /// The height of a line of body text and the space after a paragraph, in points.
 const LINE: f64 = 14.5;
@@ -119,12 +119,10 @@ impl PageCount<'_> {
         let mut all = |blocks: &[Block]| blocks.iter().for_each(|b| self.note(b, depth + 1));
         match block {
             Block::Heading { .. } => self.found.push(self.page),
-            Block::Paragraph(content) => {
-                let caption = match &content[..] {
-                    [Inline::Image { title, .. }] => title.clone(),
-                    content => plain(content),
-                };
-                if self.document.captions.contains_key(&caption) {
+            Block::Paragraph(_) => {
+                let caption = caption_of(block);
+                let caption = caption.filter(|text| self.document.captions.contains_key(text));
+                if let Some(caption) = caption {
                     self.captions.entry(caption).or_insert(self.page);
                 }
             }
@@ -203,9 +201,9 @@ mod tests {
 
     #[test]
     fn captions_have_the_pages_on_which_they_are() {
-        let source = "![One](a.png){#fig:a}\n\n\\newpage\n\nTable: Two {#tbl:b}\n\n|x|\n|-|\n|1|\n";
+        let source = "<!-- figures -->\n\n\\newpage\n\n![One](a.png){#fig:a}\n\n\\newpage\n\nTable: Two {#tbl:b}\n\n|x|\n|-|\n|1|\n";
         let pages = pages_of_captions(&crate::markdown::read(source).unwrap());
-        assert_eq!([pages["Figure 1: One"], pages["Table 1: Two"]], [1, 2]);
+        assert_eq!([pages["Figure 1: One"], pages["Table 1: Two"]], [2, 3]);
     }
 
     #[test]

@@ -58,6 +58,17 @@ pub fn announces(block: &Block) -> bool {
     plain(content).trim_end().ends_with([':', '：'])
 }
 
+/// The text of a block that may be a caption: the title of a picture, or a paragraph. The entry of a
+/// list of captions is a link with the same text.
+pub fn caption_of(block: &Block) -> Option<String> {
+    let Block::Paragraph(content) = block else { return None };
+    match &content[..] {
+        [Inline::Image { title, .. }] => Some(title.clone()),
+        [Inline::Link { .. }] => None,
+        content => Some(plain(content)),
+    }
+}
+
 /// What a document says of a picture.
 #[derive(Debug, Clone, Copy)]
 pub struct PictureText<'a> {

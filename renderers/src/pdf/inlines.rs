@@ -13,7 +13,7 @@ use typst::text::{
     TextElem, TextSize, UnderlineElem,
 };
 use typst::utils::PicoStr;
-use typst::visualize::ImageElem;
+use typst::visualize::{Color, ImageElem};
 
 use super::drawing::{Drawing, PrintArea, TextVoice};
 use super::formula;
@@ -75,6 +75,8 @@ impl<'a> Drawing<'a> {
             if !self.document.captions.values().any(|caption| caption == anchor) {
                 return body;
             }
+            // References look like the text around them.
+            let body = body.set(TextElem::fill, Color::BLACK.into());
             let link = LinkElem::new(LinkTarget::Label(label(anchor)), body).pack();
             return link.labelled(label("reference"));
         }

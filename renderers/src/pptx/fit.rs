@@ -11,7 +11,7 @@ use super::layouts::Layout;
 use super::page::{Piece, SlidePage};
 use super::plan::{Class, Slide};
 use crate::document::{Block, Inline, each_block_of};
-use crate::package::text::{cut, plain, slug};
+use crate::package::text::{caption_of, cut, plain, slug};
 
 /// Longer titles are shortened.
 const TITLE_LETTERS: usize = 160;
@@ -167,12 +167,9 @@ impl Deck<'_> {
         let mut anchors = Vec::new();
         for block in &slide.blocks {
             each_block_of(std::slice::from_ref(*block), &mut |block| {
-                let Block::Paragraph(content) = block else { return };
-                let caption = match &content[..] {
-                    [Inline::Image { title, .. }] => title.clone(),
-                    content => plain(content),
-                };
-                anchors.extend(self.document.captions.get(&caption).cloned());
+                let caption = caption_of(block);
+                let anchor = caption.and_then(|text| self.document.captions.get(&text));
+                anchors.extend(anchor.cloned());
             });
         }
         anchors
