@@ -18,6 +18,8 @@ use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 const BODY: &str = "word/document.xml";
 /// A reader that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// A reader that needs more memory is given up.
+const MEMORY_KIB: usize = 1 << 20;
 /// The number of damaged copies of each file, of either kind.
 const COPIES: usize = 5;
 
@@ -41,8 +43,8 @@ fn ours() -> Vec<WordFile> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let sources = [files(&corpus, "md"), files(&corpus.join("hostile"), "md")].concat();
     let render = |path: &PathBuf| {
-        let source = fs::read_to_string(path).expect("the source is readable");
-        let document = markdown::read(&source).expect("it is Markdown");
+        let source = fs::read_to_string(path).expect("the corpus is readable");
+        let document = markdown::read(&source).expect("the corpus is readable");
         WordFile::of(render(&document, Format::Docx).expect("it can be rendered").bytes)
     };
     sources.iter().map(render).collect()
@@ -172,7 +174,9 @@ impl WordReader {
     fn read(self, file: &Path) -> Outcome {
         let result = file.with_extension("result");
         let _ = fs::remove_file(&result);
-        let mut child = Command::new(std::env::current_exe().expect("this is a program"))
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"")])
+            .arg(std::env::current_exe().expect("this is a program"))
             .args(["--ignored", "--exact", "one_file_is_read"])
             .env("WORD_READER", self.name())
             .env("WORD_FILE", file)
@@ -181,15 +185,20 @@ impl WordReader {
             .spawn()
             .expect("the program starts");
         let began = Instant::now();
-        while child.try_wait().expect("it is ours").is_none() {
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("it is ours") {
+                break status;
+            }
             if began.elapsed() > PATIENCE {
                 child.kill().expect("it is ours");
                 child.wait().expect("it is ours");
                 return Outcome::GivenUp;
             }
             thread::sleep(Duration::from_millis(2));
-        }
-        let Ok(result) = fs::read_to_string(result) else { return Outcome::Panic };
+        };
+        let Ok(result) = fs::read_to_string(result) else {
+            return if status.code().is_some() { Outcome::Panic } else { Outcome::GivenUp };
+        };
         match result.split_once('\n') {
             Some((micros, text)) => Outcome::Text {
                 text: text.to_owned(),
