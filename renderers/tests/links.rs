@@ -126,6 +126,15 @@ fn a_list_of_references_stays_a_list() {
     assert_eq!(text.matches(" REF ").count(), 4, "{text}");
 }
 
+/// A caption of a table may refer to a figure.
+#[test]
+fn captions_with_references_have_their_bookmark() {
+    let source =
+        "![One](a.png){#fig:a}\n\n|x|\n|-|\n|1|\n\nTable: From @fig:a {#tbl:t}\n\n@tbl:t\n";
+    let text = xml(&drawn(&markdown::read(source).unwrap(), Format::Docx));
+    assert_eq!(text.matches("w:name=\"_RefTable1\"").count(), 1, "{text}");
+}
+
 /// Each text counts its own captions.
 #[test]
 fn texts_that_follow_each_other_may_have_the_same_captions() {
