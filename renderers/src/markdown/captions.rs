@@ -160,13 +160,14 @@ impl Captions<'_> {
         }
     }
 
-    /// The anchors of all captions by their text.
+    /// The anchors of all captions by their text. In those of tables, references are resolved.
     fn anchors(&self) -> BTreeMap<String, String> {
-        let of_kind = |kind: usize| {
-            let texts = self.all[kind].iter().zip(1..);
-            texts.map(move |(text, at)| (text.clone(), caption_anchor(kind == FIGURE, at)))
-        };
-        of_kind(FIGURE).chain(of_kind(TABLE)).collect()
+        let [figures, tables] = &self.all;
+        let resolved = |text: &String| plain_text(&self.resolved(text, true, &mut Vec::new()));
+        let figures = figures.iter().cloned().zip(1..);
+        let tables = tables.iter().map(resolved).zip(1..);
+        let figures = figures.map(|(text, at)| (text, caption_anchor(true, at)));
+        figures.chain(tables.map(|(text, at)| (text, caption_anchor(false, at)))).collect()
     }
 
     /// Replaces `@fig:name` and `@tbl:name` by their labels; within a link, these are no links.
