@@ -8,7 +8,7 @@ use genai::{
     resolver::{AuthData, Endpoint},
 };
 use reqwest::{
-    Response,
+    Body, Response,
     header::{CONTENT_TYPE, HeaderValue},
     redirect,
 };
@@ -127,15 +127,15 @@ impl Vendor {
     async fn send(&self, prompt: &Prompt) -> Result<Response, ModelError> {
         let config = &self.config;
         let sent = {
-            // Only its bytes are kept while the provider works, without room to grow.
             let request = request::build(prompt, config)?;
-            let body = request.body.to_string().into_bytes().into_boxed_slice();
+            // A body of bytes would be kept until the provider responds, to be sent again.
+            let body = Body::wrap(request.body.to_string());
             let json = HeaderValue::from_static("application/json");
             self.http
                 .post(&request.url)
                 .headers(request.headers)
                 .header(CONTENT_TYPE, json)
-                .body(Vec::from(body))
+                .body(body)
                 .send()
         };
         let response = tokio::time::timeout(config.timeouts.headers, sent)

@@ -257,6 +257,17 @@ async fn tools_and_results_go_out_in_the_vendors_shape() {
     }
 }
 
+/// Some servers reject a request in chunks.
+#[tokio::test]
+async fn requests_state_the_length_of_their_body() {
+    let llm = FakeLlm::start().await;
+    llm.will(llm::text("Done."));
+    ask(&model(&llm, Provider::OpenAi), &hello()).await.0.expect("an answer");
+    let headers = &llm.requests()[0].headers;
+    assert!(headers.contains_key("content-length"), "{headers:?}");
+    assert!(!headers.contains_key("transfer-encoding"), "{headers:?}");
+}
+
 #[tokio::test]
 async fn anthropic_requests_mark_what_to_cache() {
     let llm = FakeLlm::start().await;
