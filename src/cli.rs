@@ -1,10 +1,10 @@
 //! The command line.
 
-pub mod audit;
+pub(crate) mod audit;
 mod browser;
 mod builder;
 mod check;
-pub mod configuration;
+pub(crate) mod configuration;
 mod doctor;
 mod examples;
 mod extensions;
@@ -14,7 +14,7 @@ mod init;
 mod login;
 mod logs;
 mod man;
-pub mod mcp;
+mod mcp;
 mod media;
 mod output;
 mod pair;
@@ -25,9 +25,9 @@ mod report;
 mod serve;
 mod skill;
 mod token;
-pub mod wasm;
+mod wasm;
 mod web_access;
-pub mod wiki;
+pub(crate) mod wiki;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -37,6 +37,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sandbox::confine;
 use serve::Signals;
 
 use crate::{
@@ -47,6 +48,7 @@ use crate::{
     config::Config,
     journal::role::Role,
     telemetry,
+    tools::documents::confined_jobs,
 };
 
 /// The command line.
@@ -232,11 +234,10 @@ impl Command {
 }
 
 impl Cli {
-    /// The job to run in the sandbox, if this process was started for that.
-    pub fn confined(&self) -> Option<&str> {
-        match &self.command {
-            Some(Command::Confine { job }) => Some(job),
-            _ => None,
+    /// Performs a job in the sandbox and exits, if this process was started for that.
+    pub fn perform_confined_job(&self) {
+        if let Some(Command::Confine { job }) = &self.command {
+            std::process::exit(confine::run(job, confined_jobs::perform));
         }
     }
 }

@@ -10,26 +10,29 @@
 //! ```text
 //! channels renderers sandbox | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli | testing
 //! ```
+//!
+//! Programs that embed the gateway use the public modules; all others are private, so that the
+//! compiler reports what nothing uses.
 
 // `#[tool]` refers to this crate by its external name.
 extern crate self as countersign;
 
-pub mod admin;
-pub mod agent;
+mod admin;
+mod agent;
 pub mod app;
 pub mod cli;
-pub mod clock;
+mod clock;
 pub mod config;
-pub mod crash;
-pub mod encryption;
-pub mod gateway;
-pub mod journal;
+mod crash;
+mod encryption;
+mod gateway;
+mod journal;
 pub mod llm;
-pub mod store;
-pub mod telemetry;
+mod store;
+mod telemetry;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod texts;
+mod texts;
 mod tls;
 pub mod tools;
-pub mod worker;
+mod worker;

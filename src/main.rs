@@ -1,11 +1,7 @@
 //! The `countersign` binary.
 
 use clap::Parser as _;
-use countersign::{
-    cli::{self, Cli},
-    tools::documents::confined_jobs,
-};
-use sandbox::confine;
+use countersign::cli::{self, Cli};
 use std::{
     io::{self, Write as _},
     process::ExitCode,
@@ -26,9 +22,7 @@ fn main() -> ExitCode {
 fn run() -> anyhow::Result<()> {
     let cli = Cli::parse();
     // The process has a single thread here, so that restrictions apply to all later threads.
-    if let Some(job) = cli.confined() {
-        std::process::exit(confine::run(job, confined_jobs::perform));
-    }
+    cli.perform_confined_job();
     // Two cryptography providers are compiled in through dependencies, so one has to be selected.
     rustls::crypto::ring::default_provider().install_default().ok();
     cli::run(cli, std::env::vars().collect())

@@ -7,21 +7,21 @@
 //! - [`settings_file`]: changes the configuration file; [`secret_files`]: keys and tokens beside it
 //! - `server`: the HTTP server; [`backup`]: backup and restore; [`wasm`]: WASM tools
 
-pub mod backup;
-pub mod builder;
-pub mod channels;
-pub mod database;
+pub(crate) mod backup;
+pub(crate) mod builder;
+pub(crate) mod channels;
+pub(crate) mod database;
 mod discord;
-pub mod extensions;
+pub(crate) mod extensions;
 mod masked_paths;
-pub mod models;
-pub mod reload;
-pub mod secret_files;
+pub(crate) mod models;
+pub(crate) mod reload;
+pub(crate) mod secret_files;
 mod server;
-pub mod settings_file;
-pub mod terminal;
-pub mod tools;
-pub mod wasm;
+pub(crate) mod settings_file;
+pub(crate) mod terminal;
+pub(crate) mod tools;
+pub(crate) mod wasm;
 
 use anyhow::{Context as _, Result};
 use parking_lot::{Mutex, RwLock};

@@ -2,28 +2,33 @@
 
 mod code_state;
 mod decode;
-pub mod demo;
+pub(crate) mod demo;
 mod demo_document;
 mod demo_intent;
 mod error_class;
-pub mod failover;
+pub(crate) mod failover;
 mod model_call_id;
-pub mod prompted;
-pub mod remote;
+pub(crate) mod prompted;
+pub(crate) mod remote;
 mod reply;
 mod request;
-pub mod retry;
+pub(crate) mod retry;
 mod tool_call_scan;
-pub mod vendor;
+pub(crate) mod vendor;
 
 use async_trait::async_trait;
 use std::time::Duration;
 use thiserror::Error;
 
-use crate::{
-    agent::prompt::Prompt,
+use crate::texts::Messages;
+
+// A program with a model of its own needs them.
+pub use crate::{
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Message, Picture, Prompt},
+    },
     journal::event::{Call, Usage},
-    texts::Messages,
 };
 
 /// Receives each piece of text as it arrives. This is a named type because `async_trait` would

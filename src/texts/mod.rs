@@ -57,7 +57,6 @@ use crate::journal::{
     role::Role,
 };
 pub use approval::{ApprovalParts, ApprovalText, arguments_file, everything, in_short};
-pub use chat_script::ScriptTexts;
 pub use completions::CompletionTexts;
 pub use elicitation::{AutoDecline, ElicitationText, ElicitationTexts};
 pub use grants::*;
@@ -66,15 +65,16 @@ pub use language::Language;
 pub use limits::*;
 pub use linking::LinkingTexts;
 pub use model::*;
-pub use oidc::SignInTexts;
 pub use page::PageTexts;
 pub use preview_notes::{PreviewNote, PreviewTexts, ServiceCost};
-pub use problems::{ProblemTexts, SettingsError};
+pub use problems::SettingsError;
 pub use progress::progress;
-pub use schedule_errors::{ScheduleError, ScheduleTexts, UnknownZone};
+pub use schedule_errors::{ScheduleError, UnknownZone};
 pub use template::filled;
 pub use timeline::TimelineTexts;
-pub use tool_sentences::{ToolSentence, tool_sentence};
+pub use tool_sentences::ToolSentence;
+#[cfg(test)]
+pub use tool_sentences::tool_sentence;
 
 /// The commands that platforms offer in a menu; [`Messages::menu`] describes them.
 pub const MENU: [&str; 8] = ["new", "stop", "status", "model", "grants", "whoami", "help", "panic"];

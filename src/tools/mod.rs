@@ -14,41 +14,41 @@
 //!   [`wiki`]: the tools
 //! - [`mcp`]: tools of MCP servers; [`wasm`]: WASM tools
 
-pub mod atomic_file;
-pub mod browser;
+pub(crate) mod atomic_file;
+pub(crate) mod browser;
 pub mod builder;
-pub mod contract;
+pub(crate) mod contract;
 pub mod conversions;
 pub mod custom;
-pub mod datasources;
-pub mod documents;
-pub mod echo;
-pub mod extensions;
-pub mod files;
-pub mod folder_lock;
-pub mod jobs;
-pub mod json;
-pub mod manual;
-pub mod mcp;
-pub mod media;
-pub mod memory;
+pub(crate) mod datasources;
+pub(crate) mod documents;
+pub(crate) mod echo;
+pub(crate) mod extensions;
+pub(crate) mod files;
+pub(crate) mod folder_lock;
+pub(crate) mod jobs;
+pub(crate) mod json;
+pub(crate) mod manual;
+pub(crate) mod mcp;
+pub(crate) mod media;
+pub(crate) mod memory;
 #[cfg(test)]
 mod reads_tests;
-pub mod results;
-pub mod schedule;
-pub mod schedule_planner;
-pub mod send;
-pub mod shell;
+pub(crate) mod results;
+pub(crate) mod schedule;
+pub(crate) mod schedule_planner;
+pub(crate) mod send;
+pub(crate) mod shell;
 #[cfg(test)]
 mod shown_tests;
-pub mod skills;
+pub(crate) mod skills;
 #[cfg(test)]
 mod testing;
-pub mod time;
-pub mod view_image;
-pub mod wasm;
-pub mod web;
-pub mod wiki;
-pub mod workspace;
+pub(crate) mod time;
+pub(crate) mod view_image;
+pub(crate) mod wasm;
+pub(crate) mod web;
+pub(crate) mod wiki;
+pub(crate) mod workspace;
 
 pub use contract::{Context, Output, Tool, ToolError};

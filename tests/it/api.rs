@@ -1,6 +1,6 @@
 //! The HTTP API from outside: access control, and agreement with the OpenAPI document.
 
-use countersign::{
+use countersign::testing::{
     admin::api::tokens,
     app::App,
     journal::role::Role,
@@ -212,7 +212,7 @@ async fn every_list_takes_a_limit() {
 /// their schemas.
 #[test]
 fn the_document_is_complete() {
-    let document = countersign::admin::api::openapi();
+    let document = countersign::testing::admin::api::openapi();
     let mut ids = std::collections::BTreeSet::new();
     let mut bodies = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {

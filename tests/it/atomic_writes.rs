@@ -1,6 +1,6 @@
 //! A write into a workspace that is interrupted, as by a power failure.
 
-use countersign::tools::workspace::Workspace;
+use countersign::testing::tools::workspace::Workspace;
 use std::{env, fs, path::Path, process::Command};
 use tokio_util::sync::CancellationToken;
 

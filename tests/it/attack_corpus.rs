@@ -1,7 +1,7 @@
 //! Attacks as data, judged one by one: shell commands, URLs, sandbox probes, calls that a hostile
 //! page asks for, and attempts to bypass rules. Each entry has its expected outcome.
 
-use countersign::{
+use countersign::testing::{
     agent::{
         catalog::{ApprovalMode, EffectClass, ResolvedTool, Subject, ToolSpec},
         disclosure,

@@ -1,6 +1,6 @@
 //! The browser, with real Chromium and difficult pages.
 
-use countersign::{
+use countersign::testing::{
     journal::ids::{CallId, ConversationId},
     tools::{
         Context, Output, Tool, ToolError,

@@ -1,9 +1,9 @@
 //! The software builder with a scripted model and the real sandbox and toolchains.
 
-use countersign::{
+use countersign::testing::{
     journal::event::Usage,
     llm::{ModelError, Reply},
-    testing::scripted::{ScriptedModel, answer, call, fail, say, think},
+    scripted::{ScriptedModel, answer, call, fail, say, think},
     tools::builder::{
         BuildError, BuildLimits, BuildRequirement, BuildResult, BuilderConfig, LlmSoftwareBuilder,
         SoftwareBuilder,

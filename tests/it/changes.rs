@@ -1,7 +1,7 @@
 //! Changes that a worker records: the order of their messages, drafts, the end of the lease.
 
 use channels::{Outgoing, Receipt};
-use countersign::{
+use countersign::testing::{
     journal::event::Event,
     store::{
         Store,

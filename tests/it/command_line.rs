@@ -1,7 +1,7 @@
 //! The command line, as an operator uses it.
 
 use clap::{Command, CommandFactory as _};
-use countersign::cli::Cli;
+use countersign::testing::cli::Cli;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;

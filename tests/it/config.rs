@@ -1,6 +1,6 @@
 //! The configuration: loading, validation, printing.
 
-use countersign::{
+use countersign::testing::{
     agent::policy::Policy,
     app::{App, Overrides},
     config::{Config, build, print, retention::retention},
@@ -277,7 +277,7 @@ fn the_contract_of_the_issue_loads() {
     "#;
     let config = load(text, &[]).unwrap();
     assert_eq!(config.channels.len(), 2, "the web chat is always there");
-    assert!(countersign::config::build::policy(&config.guard).is_ok());
+    assert!(countersign::testing::config::build::policy(&config.guard).is_ok());
 }
 
 /// The client of an MCP server proves itself with either a secret or a key.
@@ -403,7 +403,7 @@ fn secrets_are_not_printed() {
     assert!(!printed.contains("sk-canary"));
     assert!(!format!("{config:?}").contains("sk-canary"));
     let unset = "[[models]]\nid = \"m\"\nprovider = \"openai\"\napi_key = { env = \"NOPE\" }\nmodel = \"x\"";
-    let problem = countersign::app::models::build(
+    let problem = countersign::testing::app::models::build(
         &load(unset, &[]).unwrap(),
         &BTreeMap::new(),
         &BTreeMap::new(),

@@ -1,8 +1,10 @@
 //! Tools that are made of documented functions.
 
 use countersign::{
-    journal::role::Role,
-    testing::scripted::{call, say},
+    testing::{
+        journal::role::Role,
+        scripted::{call, say},
+    },
     tools::custom::{ApprovalMode, Context, EffectClass, Tool as _, ToolSpec, Variable, tool},
 };
 use insta::assert_snapshot;

@@ -8,7 +8,7 @@ use comrak::{
     Arena, Options,
     nodes::{Node, NodeValue},
 };
-use countersign::{
+use countersign::testing::{
     admin::rules::{self, ImportFormat},
     cli::Cli,
     config::{Config, build, example},
@@ -214,7 +214,7 @@ fn every_configuration_loads() {
                 build::policy(&config.guard)?;
                 build::hooks(&config.hooks)?;
                 config.schedules.build()?;
-                countersign::config::retention::retention(&config).map(drop)
+                countersign::testing::config::retention::retention(&config).map(drop)
             });
             assert!(checked.is_ok(), "{}: {:?}\n{text}", path.display(), checked.unwrap_err());
         }

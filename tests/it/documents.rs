@@ -2,7 +2,7 @@
 //! rejected, in bounded time and memory; the others are read.
 
 use base64::Engine as _;
-use countersign::{
+use countersign::testing::{
     journal::{
         event::{Attachment, Speaker},
         ids::{CallId, ConversationId},

@@ -2,7 +2,7 @@
 //! `soffice` tests the picture and its failures everywhere; with LibreOffice, as in `tests/run
 //! --full`, the corpus itself is rendered.
 
-use countersign::{
+use countersign::testing::{
     journal::event::Attachment,
     tools::documents::{self, Branding, office::Office},
 };

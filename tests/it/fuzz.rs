@@ -1,7 +1,7 @@
 //! S14: hundreds of damaged files and texts; thousands with `tests/run --full`. Each gives a text
 //! or an error, from a process that neither hangs nor crashes.
 
-use countersign::tools::{
+use countersign::testing::tools::{
     ToolError,
     documents::{
         Branding,

@@ -1,6 +1,6 @@
 //! Long tables in the confined process: it writes them row by row.
 
-use countersign::tools::{
+use countersign::testing::tools::{
     ToolError,
     documents::{
         pool::{RenderPool, RenderedDocument},

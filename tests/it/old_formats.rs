@@ -2,7 +2,7 @@
 //! tests the conversion everywhere; with LibreOffice, as in `tests/run --full`, its own files are
 //! read.
 
-use countersign::tools::{
+use countersign::testing::tools::{
     Tool as _,
     documents::{
         extract::ExtractDocument,

@@ -1,6 +1,6 @@
 //! Web pages, read as an agent would: in the confined process.
 
-use countersign::tools::{
+use countersign::testing::tools::{
     Tool,
     web::{
         client::WebClient,

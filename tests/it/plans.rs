@@ -3,16 +3,16 @@
 
 use channels::{IncomingContent, Place, SendError};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     app::App,
     clock::Clock as _,
     gateway::webhooks::outgoing,
+    scripted::{call, calls, say},
     store::{
         audit::{AuditKind, Fact},
         takers::{SendTaker, TurnTaker},
         webhooks::subscriptions::Topic,
     },
-    testing::scripted::{call, calls, say},
     worker::{
         erasure,
         maintenance::{self, Round},

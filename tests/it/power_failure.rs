@@ -5,10 +5,10 @@
 //! worst case: the files are copied at a moment before such a commit, and a new node continues from
 //! the copy.
 
-use countersign::{
+use countersign::testing::{
     crash,
+    scripted::{call, say},
     store::db::backup,
-    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -2,7 +2,7 @@
 //! is migrated.
 
 use chrono::TimeDelta;
-use countersign::{app::database::open_store, testing::scripted::say};
+use countersign::testing::{app::database::open_store, scripted::say};
 use sqlx::{Connection as _, Executor as _, PgConnection, SqlSafeStr as _, SqliteConnection};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The configuration is reloaded while the program runs, over real sockets.
 
-use countersign::{
+use countersign::testing::{
     clock::{Clock as _, SystemClock},
     gateway::webhooks::signature::SharedSecret,
 };

@@ -5,7 +5,7 @@
 //! by name. The statements are the same on SQLite.
 
 use channels::Batch;
-use countersign::{gateway::receive, testing::scripted::say};
+use countersign::testing::{gateway::receive, scripted::say};
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,7 +1,7 @@
 //! S7: confined processes have no access to other data. Each probe prints ESCAPED when it gets out;
 //! if it is harmless, a control run shows that it would, unconfined.
 
-use countersign::{
+use countersign::testing::{
     agent::catalog::Tier,
     clock::SystemClock,
     store::{Store, StoreOptions, db::Durability},

@@ -2,7 +2,7 @@
 //! a sandbox of stub programs: no program may start, and no file may be written, that the guard has
 //! not named, unless it marked the line as doubtful.
 
-use countersign::agent::shell::{self, Command, Script};
+use countersign::testing::agent::shell::{self, Command, Script};
 use std::{
     fmt::Write as _,
     fs,

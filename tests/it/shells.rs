@@ -1,7 +1,7 @@
 //! The guard's analysis of shell commands, compared with what real shells start: every program was
 //! recognised, or the line is marked as unclear. Otherwise permissions could be exceeded.
 
-use countersign::agent::shell::{self, Command, Script, Word};
+use countersign::testing::agent::shell::{self, Command, Script, Word};
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,

@@ -3,7 +3,7 @@
 //! `@@ skill NAME: DESCRIPTION` begins a skill with its instructions, `@@ file PATH` another file of
 //! it; `\u{…}` is a character that would not be visible.
 
-use countersign::tools::skills::{
+use countersign::testing::tools::skills::{
     package::Package,
     scan::{self, Finding},
 };

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use channels::{Outgoing, Place, PlaceKind};
 use chrono::{DateTime, Utc};
-use countersign::{
+use countersign::testing::{
     encryption::Encryption,
     journal::{
         event::{Event, Speaker},
@@ -139,12 +139,12 @@ story! {
             position: Some("2".into()),
         };
         for _ in 0..3 {
-            countersign::gateway::receive::receive(&app.gateway, "room", batch.clone()).await.unwrap();
+            countersign::testing::gateway::receive::receive(&app.gateway, "room", batch.clone()).await.unwrap();
         }
         world.settle(&app).await;
         assert_eq!(world.shown(), "Once.");
         let position = app.gateway.store
-            .read(|tx| Box::pin(async move { countersign::store::channels::inbox::position(tx, "room").await }))
+            .read(|tx| Box::pin(async move { countersign::testing::store::channels::inbox::position(tx, "room").await }))
             .await.unwrap();
         assert_eq!(position.as_deref(), Some("2"));
     }

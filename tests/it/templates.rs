@@ -1,7 +1,7 @@
 //! Databases with all migrations applied, which tests copy: to apply the migrations takes longer than
 //! most tests.
 
-use countersign::store::{Store, StoreOptions};
+use countersign::testing::store::{Store, StoreOptions};
 use sha2::{Digest as _, Sha256};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
 use std::{

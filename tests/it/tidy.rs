@@ -171,6 +171,19 @@ fn the_tree_is_two_folders_deep() {
     }
 }
 
+/// The compiler reports what nothing uses, but not what is exported for tests.
+#[test]
+fn tests_use_everything_that_is_exported_for_them() {
+    let mut tests = BTreeMap::new();
+    collect(&root().join("tests/it"), &mut tests);
+    let all: String = tests.into_values().collect();
+    for (name, source) in syntax::sources(&["src/testing/internals"]) {
+        let unused: Vec<_> =
+            source.exports.iter().filter(|export| !contains_word(&all, export)).collect();
+        assert!(unused.is_empty(), "{name}: no test uses {unused:?}");
+    }
+}
+
 /// The order is the one in `ARCHITECTURE.md`: a module may use itself and those before it.
 #[test]
 fn dependencies_run_one_way() {

@@ -1,7 +1,7 @@
 //! Tools that the stories use.
 
 use async_trait::async_trait;
-use countersign::{
+use countersign::testing::{
     agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     tools::{Context, Output, Tool, ToolError},
 };

@@ -1,6 +1,6 @@
 //! The program over real sockets, with a fake Telegram and a fake language model.
 
-use countersign::clock::{Clock as _, SystemClock};
+use countersign::testing::clock::{Clock as _, SystemClock};
 use fakes::{
     llm::{self, FakeLlm, Fault, Turn},
     ports::ReservedPort,

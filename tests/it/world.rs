@@ -3,7 +3,8 @@
 
 use channels::{Batch, Channel, Incoming, IncomingContent, Person, Place, PlaceKind};
 use chrono::{DateTime, TimeDelta, Utc};
-use countersign::{
+use countersign::testing::{
+    ManualClock,
     agent::prompt::Prompt,
     app::{App, Overrides},
     clock::Clock,
@@ -14,13 +15,10 @@ use countersign::{
         role::Role,
     },
     llm::Model,
+    scripted::{ScriptStep, ScriptedModel},
     store::{
         conversations::journal,
         people::pairing::{self, Bearer, OwnerSource, Pairing, PairingOffer, PairingRole},
-    },
-    testing::{
-        ManualClock,
-        scripted::{ScriptStep, ScriptedModel},
     },
     tools::Tool,
     worker::scheduler,

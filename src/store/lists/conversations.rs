@@ -1,7 +1,7 @@
 //! Conversations and their events, as listed for operators.
 
 use anyhow::Result;
-use channels::{Place, PlaceKind};
+use channels::Place;
 use chrono::{DateTime, Utc};
 
 use super::PageRequest;
@@ -268,9 +268,4 @@ pub async fn events(
             Ok(Entry { seq: row.seq, at: at(row.at), event })
         })
         .collect()
-}
-
-/// Whether the conversation is a private chat.
-pub fn is_private(listed: &ListedConversation) -> bool {
-    listed.place.kind == PlaceKind::Private
 }

@@ -57,11 +57,13 @@ pub fn translated(english: &str, language: Language) -> &str {
 }
 
 /// Whether there is a translation.
+#[cfg(test)]
 pub fn is_translated(english: &str) -> bool {
     TEXTS.contains_key(english)
 }
 
 /// The texts of templates, navigation and notices, in English.
+#[cfg(test)]
 pub fn texts() -> impl Iterator<Item = &'static str> {
     in_templates().map(|text| text.en)
 }

@@ -162,9 +162,8 @@ impl FindExtension {
         for registry in registries {
             match registry::search(web_client, registry, query).await {
                 Ok(found) => section.lines.extend(found.iter().map(|found| {
-                    let (detail, how) = (&found.detail, found.detail.summary(packages));
-                    let about = described(&detail.description);
-                    format!("{} {} ({how}): {about}", detail.name, detail.version)
+                    let (how, about) = (found.summary(packages), described(&found.description));
+                    format!("{} {} ({how}): {about}", found.name, found.version)
                 })),
                 Err(problem) => section.problems.push(problem),
             }

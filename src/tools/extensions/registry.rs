@@ -43,19 +43,12 @@ impl ServerResponse {
     }
 }
 
-/// A server of a registry.
-#[derive(Debug, Clone)]
-pub struct FoundServer {
-    pub registry: Url,
-    pub detail: ServerDetail,
-}
-
 /// The servers whose names contain one of the words. A registry looks for one text only.
 pub async fn search(
     web_client: &WebClient,
     registry: &Url,
     query: &str,
-) -> Result<Vec<FoundServer>, ToolError> {
+) -> Result<Vec<ServerDetail>, ToolError> {
     let mut found = BTreeMap::new();
     for word in query.split_whitespace().take(WORDS) {
         let mut url = api(registry, "servers");
@@ -67,9 +60,8 @@ pub async fn search(
         let each = list.servers.into_iter().take(PAGE);
         let each = each.filter_map(|each| serde_json::from_value::<ServerResponse>(each).ok());
         for response in each.filter(|response| !response.is_deleted()) {
-            let detail = response.server;
-            let server = FoundServer { registry: registry.clone(), detail };
-            found.entry(server.detail.name.clone()).or_insert(server);
+            let server = response.server;
+            found.entry(server.name.clone()).or_insert(server);
         }
     }
     Ok(found.into_values().collect())
@@ -87,7 +79,7 @@ pub async fn find(
     registry: &Url,
     name: &str,
     version: Option<&str>,
-) -> Result<Option<FoundServer>, ToolError> {
+) -> Result<Option<ServerDetail>, ToolError> {
     let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let version = encoded(version.unwrap_or("latest"));
     let url = api(registry, &format!("servers/{}/versions/{version}", encoded(name)));
@@ -95,9 +87,7 @@ pub async fn find(
         Err(ToolError::NotFound(_)) => Ok(None),
         Err(problem) => Err(problem),
         Ok(response) if response.is_deleted() || response.server.name != name => Ok(None),
-        Ok(response) => {
-            Ok(Some(FoundServer { registry: registry.clone(), detail: response.server }))
-        }
+        Ok(response) => Ok(Some(response.server)),
     }
 }
 

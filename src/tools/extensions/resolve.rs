@@ -89,7 +89,7 @@ impl Extensions {
         for registry in &self.registries {
             let found = registry::find(&self.web_client, registry, name, version).await?;
             let Some(found) = found else { continue };
-            let launch = found.detail.launch(&self.packages).map_err(ToolError::ExecutionFailed)?;
+            let launch = found.launch(&self.packages).map_err(ToolError::ExecutionFailed)?;
             if let LaunchTarget::Url(url) = &launch.target
                 && url.scheme() != "https"
                 && !self.web_client.is_allowed_host(url)
@@ -104,7 +104,7 @@ impl Extensions {
                 server: InstalledServer {
                     registry: registry.clone(),
                     server: name.to_owned(),
-                    version: found.detail.version,
+                    version: found.version,
                     state: ServerState::Enabled,
                     launch,
                 },

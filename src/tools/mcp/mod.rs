@@ -49,7 +49,7 @@ use std::{collections::BTreeMap, time::Duration};
 pub use client_key::ClientKey;
 pub use login::Login;
 pub use oauth::{ClientProof, Credentials};
-pub use server::{Health, Server};
+pub use server::Server;
 
 use super::{ToolError, web::client::WebClient};
 use crate::agent::catalog::Tier;

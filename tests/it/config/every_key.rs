@@ -1,6 +1,6 @@
 //! A configuration with every key.
 
-use countersign::config::{Config, keys::keys};
+use countersign::testing::config::{Config, keys::keys};
 use renderers::{Format, markdown};
 use std::{collections::BTreeMap, fs};
 use tempfile::TempDir;

@@ -1,7 +1,7 @@
 //! The generated parts of the reference.
 
 use clap::{Arg, ArgAction, Command};
-use countersign::{
+use countersign::testing::{
     admin::{api, metrics::METRICS},
     agent::{
         catalog::{ApprovalMode, Tier},
@@ -142,10 +142,11 @@ fn row(argument: &Arg) -> String {
 }
 
 fn metrics() -> String {
-    let row = |(name, kind, says): &(&str, countersign::admin::metrics::MetricKind, &str)| {
-        let kind = format!("{kind:?}").to_lowercase();
-        format!("| `{name}` | {kind} | {says} |\n")
-    };
+    let row =
+        |(name, kind, says): &(&str, countersign::testing::admin::metrics::MetricKind, &str)| {
+            let kind = format!("{kind:?}").to_lowercase();
+            format!("| `{name}` | {kind} | {says} |\n")
+        };
     table(&["Metric", "Kind", "Meaning"]) + &METRICS.iter().map(row).collect::<String>()
 }
 

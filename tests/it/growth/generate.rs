@@ -1,7 +1,7 @@
 //! Generates a large database directly as rows.
 
 use channels::{Place, PlaceKind};
-use countersign::clock::Clock as _;
+use countersign::testing::clock::Clock as _;
 
 use crate::world::World;
 

@@ -8,18 +8,18 @@
 mod generate;
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     app::App,
     clock::Clock as _,
     gateway::approvals,
     journal::ids::ConversationId,
+    scripted::say,
     store::{
         audit::{AuditKind, Fact},
         conversations::places,
         outbox::due::Share,
         usage::spent::UsageScope,
     },
-    testing::scripted::say,
     worker::erasure,
 };
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The state after a run, in the database, on the platform and in the outside world, and the checks
 //! of the invariants I1 to I9, each a list of violations.
 
-use countersign::{
+use countersign::testing::{
     agent::{guard::digest_of, policy::GuardContext},
     journal::event::{ApprovalPurpose, Call, Decider, Decision, Event, Outcome},
 };

@@ -2,7 +2,7 @@
 //! the fault violates two.
 
 use super::*;
-use countersign::journal::{
+use countersign::testing::journal::{
     event::{Speaker, ToolResult, Usage},
     ids::{ApprovalId, CallId},
 };

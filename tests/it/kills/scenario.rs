@@ -1,7 +1,7 @@
 //! The main use case with a gateway that may die at any moment and is restarted: a message, two
 //! calls of which one is non-repeatable and needs approval, a press, a document, a last message.
 
-use countersign::journal::event::Event;
+use countersign::testing::journal::event::Event;
 use fakes::{
     llm::{self, Answer, FakeLlm},
     telegram::{FakeTelegram, TOKEN},

@@ -20,7 +20,7 @@
 mod picking;
 mod tools;
 
-use countersign::{
+use countersign::testing::{
     agent::{
         Agent,
         catalog::{Catalog, Tier, ToolSchema, ToolSpec},

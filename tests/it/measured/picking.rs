@@ -1,6 +1,6 @@
 //! The scripted model: its goals, its input, its choices.
 
-use countersign::agent::{
+use countersign::testing::agent::{
     disclosure::{ENABLE_TOOL, FIND_TOOL},
     prompt::{Message, Prompt},
 };

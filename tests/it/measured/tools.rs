@@ -1,6 +1,6 @@
 //! Realistic MCP tools: fifty written by hand, the others from a deterministic generator.
 
-use countersign::agent::catalog::{Tier, ToolSource, ToolSpec};
+use countersign::testing::agent::catalog::{Tier, ToolSource, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// The number of tools; the written ones come first.

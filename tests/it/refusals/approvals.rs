@@ -1,8 +1,8 @@
 //! Presses that decide nothing, and calls that hide their effects.
 
 use channels::IncomingContent;
-use countersign::{
-    testing::scripted::{call, calls, say},
+use countersign::testing::{
+    scripted::{call, calls, say},
     texts::Language,
 };
 use insta::assert_snapshot;

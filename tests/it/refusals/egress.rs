@@ -1,6 +1,6 @@
 //! Requests of a sandboxed program that the proxy rejects.
 
-use countersign::tools::web::client::WebClient;
+use countersign::testing::tools::web::client::WebClient;
 use sandbox::egress::Egress;
 use std::sync::Arc;
 use tokio::{

@@ -1,8 +1,8 @@
 //! Files that change between the approval and the decision, and file names chosen by others.
 
-use countersign::{
+use countersign::testing::{
     journal::event::Event,
-    testing::scripted::{call, say},
+    scripted::{call, say},
     texts::Language,
 };
 use insta::{allow_duplicates, assert_snapshot};

@@ -1,7 +1,7 @@
 //! The roles that pairing codes give.
 
 use crate::world::World;
-use countersign::{
+use countersign::testing::{
     gateway::people::new_code,
     journal::role::Role,
     store::people::pairing::{self, PairingOffer, PairingRole},

@@ -1,6 +1,6 @@
 //! Revoked sessions, and unknown session ids.
 
-use countersign::journal::role::Role;
+use countersign::testing::journal::role::Role;
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 

@@ -1,9 +1,9 @@
 //! Operator actions through the API during conversations.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     journal::role::Role,
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};

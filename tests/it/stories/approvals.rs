@@ -1,11 +1,11 @@
 //! Approvals and their outcomes.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     gateway::approvals,
     journal::event::{Decider, Event, Speaker},
+    scripted::{Gate, call, calls, say, wait},
     store::approvals::grants,
-    testing::scripted::{Gate, call, calls, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::json;
@@ -337,7 +337,7 @@ story! {
     async fn a_conversation_permission_covers_one_person_and_tool(world: &mut World) {
         let rule = "[{ tool = 'delete', arg_pattern = '^secrets/', action = 'ask' }]";
         let variables = [("COUNTERSIGN__GUARD__RULES".to_owned(), rule.to_owned())];
-        let loaded = countersign::config::Config::load(None, &variables.into()).unwrap();
+        let loaded = countersign::testing::config::Config::load(None, &variables.into()).unwrap();
         world.config.guard = loaded.guard;
         asked(world).await;
         world.model_will(say("Done."));

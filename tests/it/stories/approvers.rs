@@ -2,15 +2,15 @@
 
 use channels::{IncomingContent, Place, PlaceKind};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     config::AgentEntry,
     gateway::approvals::{self, Choice},
     journal::{
         event::{Decider, Decision, Event},
         role::Role,
     },
+    scripted::{Gate, ScriptStep, call, say, wait},
     store::approvals::{by_id, open},
-    testing::scripted::{Gate, ScriptStep, call, say, wait},
     texts::Language,
 };
 use insta::assert_snapshot;
@@ -248,7 +248,7 @@ story! {
         let everything = format!("{}e", &data[..24]);
         let forged = IncomingContent::Press { press: "e".into(), message, data: everything, reason: None };
         world.happens("1", forged).await;
-        assert_eq!(world.room.toasts()[4], countersign::texts::Language::English.words().no_such_button);
+        assert_eq!(world.room.toasts()[4], countersign::testing::texts::Language::English.words().no_such_button);
         assert_snapshot!(world.last(), @"This can only be allowed once, or denied.");
     }
 }
@@ -277,7 +277,7 @@ story! {
             world.model_will(say("Done."));
             let app = world.node().await;
             let now = app.gateway.clock.now();
-            let speaker = countersign::journal::event::Speaker { id: id.into(), name: "Ann".into() };
+            let speaker = countersign::testing::journal::event::Speaker { id: id.into(), name: "Ann".into() };
             let told = app.gateway.store.write("api", move |tx| Box::pin(async move {
                 let voter = approvals::voter(tx, "api", &speaker, &[]).await?;
                 let asked = open(tx, 1).await?.remove(0);
@@ -314,7 +314,7 @@ story! {
         echo.person.as_mut().unwrap().is_bot = true;
         let app = world.node().await;
         let batch = channels::Batch { incomings: vec![echo], position: None };
-        countersign::gateway::receive::receive(&app.gateway, "room", batch).await.unwrap();
+        countersign::testing::gateway::receive::receive(&app.gateway, "room", batch).await.unwrap();
         world.settle(&app).await;
         assert_eq!(world.deletions(), 0);
         world.ann_presses("Deny").await;
@@ -338,7 +338,7 @@ story! {
             let gateway = if n % 3 == 0 { one.gateway.clone() } else { two.gateway.clone() };
             pressing.push(async move {
                 let batch = channels::Batch { incomings: vec![incoming], position: None };
-                countersign::gateway::receive::receive(&gateway, "room", batch).await.unwrap();
+                countersign::testing::gateway::receive::receive(&gateway, "room", batch).await.unwrap();
             });
         }
         futures::future::join_all(pressing).await;

@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use channels::IncomingContent;
 use chrono::TimeDelta;
 use comrak::nodes::NodeValue;
-use countersign::{
+use countersign::testing::{
     agent::{
         catalog::{ApprovalMode, EffectClass, Rate, Subject, ToolSource, ToolSpec},
         policy::Action,
         rules::RuleEntry,
     },
     app::App,
-    testing::scripted::{call, calls, say},
+    scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use parking_lot::Mutex;

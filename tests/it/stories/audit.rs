@@ -1,10 +1,10 @@
 //! The audit records what was judged, decided and run, and tampering is detected.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     cli::audit::{AuditCommand, run},
+    scripted::{call, calls, say},
     store::audit::{AuditKind, AuditRecord, Fact, Query},
-    testing::scripted::{call, calls, say},
     worker::maintenance::{self, Round},
 };
 use futures::future::join_all;

@@ -1,10 +1,10 @@
 //! The browser in conversations: approvals that name the element, taint, and when the tools exist.
 
 use axum::{Json, Router, http::HeaderMap, routing::post};
-use countersign::{
+use countersign::testing::{
     agent::disclosure::Disclosure,
     config::Config,
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};

@@ -1,12 +1,12 @@
 //! Software that is built in a chat: what people approve, see and pay, and the skill at the end.
 
-use countersign::{
+use countersign::testing::{
     config::limits::{HookAction, HookEntry},
     journal::{
         event::{Event, HookPoint},
         ids::ConversationId,
     },
-    testing::scripted::{Gate, ScriptedModel, call, say, wait},
+    scripted::{Gate, ScriptedModel, call, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! All nodes use the database's clock.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use countersign::{
+use countersign::testing::{
     clock::{Clock as _, SystemClock},
     journal::event::Event,
 };

@@ -1,10 +1,10 @@
 //! OpenAI clients talk to agents through `/v1/chat/completions`.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     journal::{event::Event, ids::ConversationId, role::Role},
     llm::ModelError,
-    testing::scripted::{Gate, answer, call, fail, say, think, wait},
+    scripted::{Gate, answer, call, fail, say, think, wait},
 };
 use futures::future::join_all;
 use regex::Regex;

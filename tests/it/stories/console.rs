@@ -2,12 +2,12 @@
 
 use channels::{Outgoing, SendError};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     admin::console,
     journal::role::Role,
     llm::ModelError,
+    scripted::{call, fail, say},
     store::{conversations::journal, outbox, webhooks::subscriptions::Topic},
-    testing::scripted::{call, fail, say},
 };
 use insta::{allow_duplicates, assert_snapshot};
 use reqwest::{Method, Response, StatusCode};
@@ -482,7 +482,7 @@ story! {
     async fn an_open_default_is_warned_of_in_the_console(world: &mut World) {
         staffed(world);
         world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
-        world.config.guard.default = countersign::agent::policy::Action::Allow;
+        world.config.guard.default = countersign::testing::agent::policy::Action::Allow;
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let page = owner.reads("/rules").await;

@@ -1,8 +1,8 @@
 //! Pages of the console for the first week: the rule editor, the search, skills, webhooks, languages.
 
-use countersign::{
+use countersign::testing::{
+    scripted::{call, say},
     store::webhooks::subscriptions::Topic,
-    testing::scripted::{call, say},
     tools::skills::{folder, package::Package},
 };
 use reqwest::{Method, StatusCode};

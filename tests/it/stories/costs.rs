@@ -1,10 +1,10 @@
 //! The costs of tools, and details of calls for operators.
 
 use async_trait::async_trait;
-use countersign::{
+use countersign::testing::{
     agent::catalog::ToolSpec,
     journal::{event::Event, role::Role},
-    testing::scripted::{call, say},
+    scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

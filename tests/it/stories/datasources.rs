@@ -1,9 +1,9 @@
 //! External databases that agents read, and the roles that they require.
 
-use countersign::{
+use countersign::testing::{
     agent::disclosure::Disclosure,
     config::Config,
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use serde_json::json;
 use sqlx::Connection as _;

@@ -1,7 +1,7 @@
 //! Sub-agents: conversations whose place is their parent.
 
 use channels::IncomingContent;
-use countersign::{
+use countersign::testing::{
     agent::{
         delegation::ANSWER_CHARS,
         policy::Action,
@@ -11,8 +11,8 @@ use countersign::{
     config::{AgentEntry, limits::ToolLimitEntry},
     journal::event::{Event, InheritedState, Outcome},
     llm::{ModelError, Reply},
+    scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
     store::audit::{AuditKind, Fact},
-    testing::scripted::{Gate, ScriptStep, answer, call, calls, fail, say, think, wait},
     texts::Language,
     worker::erasure,
 };

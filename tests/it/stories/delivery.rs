@@ -2,9 +2,9 @@
 
 use channels::SendError;
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     crash,
-    testing::scripted::{call, calls, say},
+    scripted::{call, calls, say},
     texts::Language,
 };
 use insta::assert_snapshot;
@@ -90,7 +90,7 @@ story! {
         let gateway = app.gateway.clone();
         // The placeholder is shown; the response to the edit that follows is lost.
         world.room.fails_next(Fault::Before(retry(Some(1))));
-        countersign::gateway::deliver::deliver_ready(&gateway).await.unwrap();
+        countersign::testing::gateway::deliver::deliver_ready(&gateway).await.unwrap();
         world.time_passes(TimeDelta::seconds(600)).await;
         let files = world.room.messages().iter().filter(|m| m.file.is_some()).count();
         assert_eq!(files, 2, "the first page, and the document");
@@ -140,7 +140,7 @@ story! {
         let said = world.said("once more");
         world.takes(&app, "1", said).await;
         while app.worker.advance_ready().await.unwrap() > 0 {}
-        countersign::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
+        countersign::testing::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
         let stop = world.said("/stop");
         world.takes(&app, "1", stop).await;
         world.settle(&app).await;
@@ -157,7 +157,7 @@ story! {
         let said = world.said("go on");
         world.takes(&app, "1", said).await;
         while app.worker.advance_ready().await.unwrap() > 0 {}
-        countersign::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
+        countersign::testing::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
         for command in ["/status", "/whoami"] {
             let said = world.said(command);
             world.takes(&app, "1", said).await;

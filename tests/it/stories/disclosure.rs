@@ -1,13 +1,13 @@
 //! Core tools are available immediately, others by `enable_tool`, skills by `load_skill`.
 
 use async_trait::async_trait;
-use countersign::{
+use countersign::testing::{
     agent::{
         catalog::{Tier, ToolSource, ToolSpec},
         disclosure::Disclosure,
         prompt::{Message, Prompt},
     },
-    testing::scripted::{call, say},
+    scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

@@ -7,10 +7,10 @@ use channels::{
     telegram::{Mode, Telegram, TelegramConfig},
 };
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     app::App,
     gateway::{deliver, receive},
-    testing::scripted::{Gate, call, say},
+    scripted::{Gate, call, say},
     worker::scheduler,
 };
 use fakes::{

@@ -1,11 +1,11 @@
 //! Editing existing files: the approval shows what changes, nothing is written before it, and
 //! nothing is written twice.
 
-use countersign::{
+use countersign::testing::{
     agent::policy::Action,
     crash,
     journal::event::Event,
-    testing::scripted::{call, say},
+    scripted::{call, say},
     texts::Language,
 };
 use renderers::{Format, markdown};

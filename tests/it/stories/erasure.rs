@@ -1,8 +1,8 @@
 //! Data that remains in shared conversations after a person was erased.
 
-use countersign::{
+use countersign::testing::{
     journal::role::Role,
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use insta::assert_snapshot;
 use regex::Regex;

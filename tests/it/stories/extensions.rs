@@ -1,9 +1,9 @@
 //! Skills and MCP servers from an index.
 
-use countersign::{
+use countersign::testing::{
     app::App,
     config::secret::Secret,
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use fakes::extensions::{FakeExtensions, KEY};
 use insta::assert_snapshot;

@@ -3,18 +3,18 @@
 use async_trait::async_trait;
 use channels::Place;
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     agent::catalog::{EffectClass, ToolSpec},
     crash,
     journal::{
         event::{Event, Outcome, Speaker},
         ids::ConversationId,
     },
+    scripted::{Gate, call, say, wait},
     store::{
         approvals::grants,
         conversations::record::{Change, Precondition, Recorded},
     },
-    testing::scripted::{Gate, call, say, wait},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;
@@ -428,7 +428,7 @@ story! {
     /// Proves O6.
     async fn a_lease_that_is_too_short_is_refused(world: &mut World) {
         world.config.store.lease_duration = "500ms".into();
-        let opened = countersign::app::database::open_store(&world.config).await;
+        let opened = countersign::testing::app::database::open_store(&world.config).await;
         let problem = opened.err().expect("it is refused").to_string();
         assert_snapshot!(stable(&problem), @"store.lease_duration is 500ms, but must be at least 1 s: leases are renewed three times as often, and a short delay must not let another node take over");
     }

@@ -2,10 +2,11 @@
 
 use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     agent::limits::UsageTotals,
     clock::Clock as _,
     journal::ids::ConversationId,
+    scripted::{Gate, call, say, wait},
     store::{
         audit::{AuditKind, Fact},
         conversations::places,
@@ -13,7 +14,6 @@ use countersign::{
         tools::pins::{self, OfferedTool, Reviewed, TrustOutcome},
         usage::spent::UsageScope,
     },
-    testing::scripted::{Gate, call, say, wait},
     worker::{
         erasure,
         maintenance::{self, Round},

@@ -1,7 +1,7 @@
 //! Rules of the database, taint, and the scope of a decision, in conversations.
 
 use channels::{FileRef, IncomingContent};
-use countersign::{
+use countersign::testing::{
     agent::{
         policy::Action,
         rules::{RuleDocument, RuleEntry},
@@ -11,8 +11,8 @@ use countersign::{
         event::{Entry, Event},
         role::Role,
     },
+    scripted::{call, say},
     store::{conversations::journal, rules},
-    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;

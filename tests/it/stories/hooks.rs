@@ -1,11 +1,11 @@
 //! Hooks of the operator before and after model requests and tool calls.
 
-use countersign::{
+use countersign::testing::{
     agent::{hooks::OnFailure, prompt::Message},
     config::limits::{HookAction, HookEntry},
     journal::event::{Event, HookPoint},
     llm::ModelError,
-    testing::scripted::{Gate, call, fail, say, wait},
+    scripted::{Gate, call, fail, say, wait},
     texts::stopped_by_hook,
 };
 use insta::{allow_duplicates, assert_snapshot};

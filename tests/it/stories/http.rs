@@ -1,9 +1,9 @@
 //! Hosts that the agent may read without an approval, and credentials that are never disclosed.
 
-use countersign::{
+use countersign::testing::{
     agent::{disclosure::Disclosure, prompt::Message},
     config::Config,
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use fakes::account::{Account, KEY};
 use insta::assert_snapshot;

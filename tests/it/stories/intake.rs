@@ -2,10 +2,10 @@
 
 use channels::{Batch, Incoming, IncomingContent, Place, PlaceKind};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     gateway::receive,
     journal::{event::Event, role::Role},
-    testing::scripted::{call, say},
+    scripted::{call, say},
     texts::Language,
 };
 use insta::assert_snapshot;

@@ -1,10 +1,10 @@
 //! What background jobs inherit from the turn that creates them, and when they may not continue.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     config::limits::ToolLimitEntry,
     journal::{event::Event, role::Role},
-    testing::scripted::{Gate, ScriptStep, call, say, wait},
+    scripted::{Gate, ScriptStep, call, say, wait},
     worker::scheduler,
 };
 use insta::assert_snapshot;
@@ -198,7 +198,7 @@ story! {
         let now = world.clock_now();
         let begin = store.write("report", move |tx| {
             let job = job.clone();
-            Box::pin(async move { countersign::store::jobs::begin_report(tx, &job, now).await })
+            Box::pin(async move { countersign::testing::store::jobs::begin_report(tx, &job, now).await })
         });
         assert!(!begin.await.unwrap(), "the conversation is busy");
         world.model_will(say("Yes."));

@@ -2,10 +2,10 @@
 
 use channels::{IncomingContent, Place, PlaceKind};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     app::App,
     journal::event::{Event, Outcome},
-    testing::scripted::{ScriptStep, call, say, think},
+    scripted::{ScriptStep, call, say, think},
     worker::scheduler,
 };
 use insta::assert_snapshot;

@@ -1,10 +1,10 @@
 //! The life of a call between the model and its result.
 
 use async_trait::async_trait;
-use countersign::{
+use countersign::testing::{
     agent::catalog::{EffectClass, ToolSpec},
     journal::event::Event,
-    testing::scripted::{call, calls, say},
+    scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

@@ -1,14 +1,14 @@
 //! Limits per minute, hour, day and conversation.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     agent::{catalog::Rate, policy::Action},
     app::App,
     config::{limits::ToolLimitEntry, models::ModelEntry},
     crash,
     journal::{event::Event, role::Role},
+    scripted::{ScriptedModel, call, calls, say},
     store::usage::{self, RatedCall},
-    testing::scripted::{ScriptedModel, call, calls, say},
     texts::Language,
     worker::maintenance::{self, Round},
 };
@@ -175,7 +175,7 @@ story! {
     /// Daily tokens, money and messages, per conversation, per person and in total.
     /// Proves S13.
     async fn a_budget_applies_to_one_day(world: &mut World) {
-        type Set = fn(&mut countersign::config::Config);
+        type Set = fn(&mut countersign::testing::config::Config);
         let sets: [Set; 4] = [
             |c| c.limits.conversation.tokens = Some(200),
             |c| c.limits.person.tokens = Some(200),

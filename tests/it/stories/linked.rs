@@ -2,16 +2,16 @@
 
 use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     agent::approvers::Voter,
     clock::Clock as _,
     gateway::approvals::{Choice, DecisionOutcome, by_id},
     journal::{event::Speaker, role::Role},
+    scripted::{call, say},
     store::{
         approvals::open,
         people::identities::{self, Account},
     },
-    testing::scripted::{call, say},
     texts::Language,
 };
 use insta::assert_snapshot;

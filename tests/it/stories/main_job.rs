@@ -1,9 +1,9 @@
 //! The main use case: chat, approval, action, attachment.
 
-use countersign::{
+use countersign::testing::{
     journal::{event::Event, role::Role},
     llm::ModelError,
-    testing::scripted::{call, calls, fail, say},
+    scripted::{call, calls, fail, say},
 };
 use insta::assert_snapshot;
 use reqwest::Method;

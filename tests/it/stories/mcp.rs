@@ -2,14 +2,14 @@
 
 use channels::IncomingContent;
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     agent::{policy::Action as Verdict, rules::RuleEntry},
     gateway::{approvals, deliver},
     journal::{
         event::{Event, VISITOR},
         role::Role,
     },
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
@@ -189,7 +189,7 @@ story! {
 
 /// A call that is running together with its world.
 struct UnderWay {
-    app: countersign::app::App,
+    app: countersign::testing::app::App,
     turn: tokio::task::JoinHandle<()>,
 }
 

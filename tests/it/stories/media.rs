@@ -1,12 +1,12 @@
 //! Pictures, speech and videos that the agent makes.
 
 use channels::{FileRef, IncomingContent, SendError};
-use countersign::{
+use countersign::testing::{
     agent::disclosure::Disclosure,
     app::App,
     config::Config,
+    scripted::{call, say},
     store::usage::spent::UsageScope,
-    testing::scripted::{call, say},
 };
 use fakes::media::{FakeMedia, Fault, KEY, PICTURE};
 use serde_json::json;

@@ -1,18 +1,18 @@
 //! Memories across conversations: who writes them, and where they are found.
 
 use channels::{Place, PlaceKind};
-use countersign::{
+use countersign::testing::{
     clock::Clock as _,
     config::MemorySharing,
     journal::{
         event::{Event, Outcome, Speaker},
         ids::CallId,
     },
+    scripted::{call, calls, say},
     store::{
         memory::{self, MemoryWrite, Note, Write, scope::MemoryScope},
         usage,
     },
-    testing::scripted::{call, calls, say},
 };
 use fakes::llm::FakeLlm;
 use insta::{allow_duplicates, assert_snapshot};

@@ -2,11 +2,11 @@
 
 use channels::{FileRef, IncomingContent, Outgoing, Place, PlaceKind, Receipt, SendError};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     agent::prompt::{Message, Prompt},
     clock::Clock as _,
     gateway::{BusyPolicy, deliver},
-    testing::scripted::{Gate, call, say, wait},
+    scripted::{Gate, call, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::json;

@@ -1,11 +1,11 @@
 //! Metrics for operators.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     admin::metrics::{METRICS, MetricKind},
     config::secret::Secret,
+    scripted::{call, say},
     store::webhooks::subscriptions::Topic,
-    testing::scripted::{call, say},
 };
 use reqwest::StatusCode;
 use serde_json::json;

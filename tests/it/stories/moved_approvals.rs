@@ -1,9 +1,9 @@
 //! Approvals that cannot be shown where they were requested are moved or denied, and never stuck.
 
 use channels::{IncomingContent, Place, PlaceKind, SendError};
-use countersign::{
+use countersign::testing::{
     journal::event::{Decider, Event},
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn ann_is_known(world: &mut World) {
     world.happens_at(private(), ("1", &[]), said).await;
 }
 
-fn undeliverable(entries: Vec<countersign::journal::event::Entry>) -> usize {
+fn undeliverable(entries: Vec<countersign::testing::journal::event::Entry>) -> usize {
     let is =
         |event: &Event| matches!(event, Event::ApprovalDecided { by: Decider::Undeliverable, .. });
     entries.iter().filter(|entry| is(&entry.event)).count()

@@ -1,12 +1,12 @@
 //! Several nodes on one database, and recovery after crashes.
 
 use channels::IncomingContent;
-use countersign::{
+use countersign::testing::{
     app::App,
     crash,
     journal::event::{Event, Outcome},
+    scripted::{Gate, call, say, wait},
     store::leases::DutyKind,
-    testing::scripted::{Gate, call, say, wait},
 };
 use futures::future::join_all;
 use insta::assert_snapshot;
@@ -44,7 +44,7 @@ story! {
                     what: press,
                 };
                 let batch = channels::Batch { incomings: vec![incoming], position: None };
-                countersign::gateway::receive::receive(&gateway, "room", batch).await.unwrap();
+                countersign::testing::gateway::receive::receive(&gateway, "room", batch).await.unwrap();
             }
         });
         join_all(pressing).await;
@@ -141,8 +141,8 @@ story! {
 }
 
 /// A worker that dies after recording the start of the call and before running it.
-async fn start_and_die(world: &World, app: &countersign::app::App) {
-    use countersign::{
+async fn start_and_die(world: &World, app: &countersign::testing::app::App) {
+    use countersign::testing::{
         clock::Clock as _,
         store::conversations::record::{Change, Precondition, Recorded},
     };

@@ -3,16 +3,16 @@
 
 use channels::{CheckError, Place, PlaceKind, Receipt, SendError};
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     app::App,
     clock::Clock as _,
     crash,
     gateway::deliver,
+    scripted::say,
     store::outbox::{
         due::Share,
         sending::{Failed, SendOutcome, Sending},
     },
-    testing::scripted::say,
     texts::Language,
 };
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! Access control.
 
 use channels::IncomingContent;
-use countersign::{
+use countersign::testing::{
     gateway::people::new_code,
     journal::role::Role,
+    scripted::say,
     store::people::pairing::{self, PairingOffer, PairingRole},
-    testing::scripted::say,
 };
 use insta::assert_snapshot;
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Permanent permissions, and the global halt.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     journal::event::{Event, Outcome},
-    testing::scripted::{Gate, call, calls, say, wait},
+    scripted::{Gate, call, calls, say, wait},
 };
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Vision models: pictures of people and of the workspace in the prompt, and nowhere else.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use countersign::{
+use countersign::testing::{
     agent::{
         policy::Action as Verdict,
         prompt::{Message, Picture, Prompt},
@@ -9,7 +9,7 @@ use countersign::{
     },
     config::limits::{HookAction, HookEntry},
     journal::event::{Event, HookPoint},
-    testing::scripted::{call, say},
+    scripted::{call, say},
 };
 use fakes::web::FakeWeb;
 use insta::assert_snapshot;

@@ -1,8 +1,8 @@
 //! The gateway uses PostgreSQL through a connection pooler in transaction mode (PgBouncer).
 
-use countersign::{
+use countersign::testing::{
+    scripted::{calls, say},
     store::{Store, StoreOptions},
-    testing::scripted::{calls, say},
 };
 use serde_json::json;
 use std::{

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use channels::{IncomingContent, Place, PlaceKind};
-use countersign::{
+use countersign::testing::{
     agent::{catalog::ToolSpec, prompt::Message},
     journal::event::{Event, Outcome},
+    scripted::{ScriptStep, answer, calls, say, think},
     store::conversations::journal,
-    testing::scripted::{ScriptStep, answer, calls, say, think},
     texts::Language,
     tools::{Context, Output, Tool, ToolError},
 };

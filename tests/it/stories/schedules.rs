@@ -1,7 +1,7 @@
 //! Reminders and scheduled tasks of the agent, on any number of nodes.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use countersign::{
+use countersign::testing::{
     agent::schedule_rule::Recurrence,
     app::App,
     clock::Clock as _,
@@ -11,11 +11,11 @@ use countersign::{
         ids::ScheduleId,
         role::Role,
     },
+    scripted::{call, calls, say},
     store::{
         lists::PageRequest,
         schedules::{self, Schedule, ScheduleChange, ScheduleKind, State},
     },
-    testing::scripted::{call, calls, say},
     worker::scheduler,
 };
 use futures::future::join_all;
@@ -34,7 +34,7 @@ async fn ends(world: &World) -> Vec<(Outcome, String)> {
     ends.collect()
 }
 
-fn ticks(journal: &[countersign::journal::event::Entry]) -> usize {
+fn ticks(journal: &[countersign::testing::journal::event::Entry]) -> usize {
     journal.iter().filter(|entry| matches!(entry.event, Event::TaskDue { .. })).count()
 }
 
@@ -306,8 +306,10 @@ async fn many(world: &World, app: &App, count: usize, rule: &Recurrence) {
         let now = world.clock.now();
         let begin = app.gateway.store.write("begin", move |tx| {
             Box::pin(async move {
-                countersign::store::conversations::journal::conversation(tx, "room", &place, now)
-                    .await
+                countersign::testing::store::conversations::journal::conversation(
+                    tx, "room", &place, now,
+                )
+                .await
             })
         });
         conversations.push(begin.await.unwrap());
@@ -321,7 +323,10 @@ async fn many(world: &World, app: &App, count: usize, rule: &Recurrence) {
             text: format!("number {n}."),
             rule: rule.clone(),
             zone: "UTC".into(),
-            by: countersign::journal::event::Speaker { id: "1".into(), name: "Ann".into() },
+            by: countersign::testing::journal::event::Speaker {
+                id: "1".into(),
+                name: "Ann".into(),
+            },
             taint: vec![],
             state: State::Waiting,
             due_at: world.clock.now() + TimeDelta::seconds(1 + n as i64 % 10),

@@ -1,7 +1,7 @@
 //! Secrets of the configuration are never disclosed, whatever the model and the tools do.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use countersign::{
+use countersign::testing::{
     cli,
     config::{
         Config,
@@ -10,9 +10,9 @@ use countersign::{
         webhooks::WebhookOutEntry,
     },
     journal::{event::HookPoint, role::Role},
+    scripted::{call, calls, say},
     store::webhooks::subscriptions::Topic,
     telemetry,
-    testing::scripted::{call, calls, say},
 };
 use insta::assert_snapshot;
 use serde_json::json;
@@ -207,7 +207,7 @@ story! {
 /// Unless the operator disabled the redaction of results.
 #[test]
 fn a_result_may_keep_what_only_looks_like_a_secret() {
-    use countersign::agent::redact::{Redactor, Results};
+    use countersign::testing::agent::redact::{Redactor, Results};
     let redactor = Redactor::new([CANARY]).for_results(Results::Own);
     let text = format!("password=hunter2hunter2 {CANARY}");
     assert_eq!(redactor.result(text), "password=hunter2hunter2 …");

@@ -1,9 +1,9 @@
 //! Snapshots: loading a conversation does not get slower with its length.
 
-use countersign::{
+use countersign::testing::{
     app::App,
     journal::{event::Event, role::Role},
-    testing::scripted::say,
+    scripted::say,
 };
 use reqwest::{Method, StatusCode};
 

@@ -1,7 +1,7 @@
 //! Operators sign in through their own OpenID provider, over real sockets.
 
 use chrono::TimeDelta;
-use countersign::{
+use countersign::testing::{
     admin::auth::oidc::BACK,
     config::{Config, secret::Secret},
     journal::role::Role,
@@ -21,7 +21,7 @@ const HERE: &str = "https://gate.example";
 
 /// Configures a provider: groups and addresses with their roles.
 async fn believes(world: &mut World, roles: &[(&str, Role)]) -> FakeIssuer {
-    let now = countersign::clock::Clock::now(&*world.clock).timestamp();
+    let now = countersign::testing::clock::Clock::now(&*world.clock).timestamp();
     let issuer = FakeIssuer::start(&format!("{HERE}{BACK}"), now).await;
     world.config.admin.public_url = Some(HERE.parse().unwrap());
     let oidc = &mut world.config.admin.oidc;
@@ -342,7 +342,11 @@ fn the_secret_for_the_issuer_is_a_secret() {
     let mut config = Config::load(None, &BTreeMap::new()).unwrap();
     config.admin.oidc.client_secret = Some(Secret::Plain(SECRET.into()));
     let none = BTreeMap::new();
-    assert!(countersign::app::secrets(&config, &none).contains(SECRET));
-    assert!(!countersign::cli::configuration::printed(&config, &none).unwrap().contains(SECRET));
+    assert!(countersign::testing::app::secrets(&config, &none).contains(SECRET));
+    assert!(
+        !countersign::testing::cli::configuration::printed(&config, &none)
+            .unwrap()
+            .contains(SECRET)
+    );
     assert!(!format!("{config:?}").contains(SECRET));
 }

@@ -1,9 +1,9 @@
 //! Skills: trust, creation and scripts.
 
-use countersign::{
+use countersign::testing::{
     agent::{catalog::Domain, prompt::Prompt},
     journal::event::Event,
-    testing::scripted::{call, say},
+    scripted::{call, say},
     tools::skills::{folder, package::Package},
 };
 use fakes::web::FakeWeb;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use channels::{CheckError, Outgoing, SendError};
-use countersign::{
+use countersign::testing::{
     agent::catalog::{ToolSource, ToolSpec},
     app::{App, Overrides},
     clock::Clock as _,
@@ -11,8 +11,8 @@ use countersign::{
         event::{Event, Speaker},
         role::Role,
     },
+    scripted::{call, say},
     store::{conversations::journal, outbox},
-    testing::scripted::{call, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;
@@ -385,7 +385,7 @@ async fn the_settings_show_no_secret() {
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     let folder = world.config.data_dir.clone();
-    world.config = countersign::config::Config::load(None, &variables).unwrap();
+    world.config = countersign::testing::config::Config::load(None, &variables).unwrap();
     world.config.data_dir = folder;
     let served = Served::of(&world).await;
     let owner = served.token("owner", Role::Owner).await;

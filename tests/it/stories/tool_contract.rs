@@ -1,14 +1,14 @@
 //! What the author of a tool can declare, and its effects.
 
 use async_trait::async_trait;
-use countersign::{
+use countersign::testing::{
     agent::{
         catalog::{ApprovalMode, Confinement, Domain, EffectClass, Tier, ToolSpec},
         naming,
         policy::Action,
     },
     config::{AgentEntry, limits::ToolLimitEntry},
-    testing::scripted::{call, calls, say},
+    scripted::{call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;

@@ -1,8 +1,8 @@
 //! Recordings that people send, and their transcripts.
 
 use channels::{FileRef, IncomingContent};
-use countersign::{
-    agent::prompt::Message, config::Config, store::usage::spent::UsageScope, testing::scripted::say,
+use countersign::testing::{
+    agent::prompt::Message, config::Config, scripted::say, store::usage::spent::UsageScope,
 };
 use fakes::media::{FakeMedia, Fault, KEY, opus};
 

@@ -1,11 +1,11 @@
 //! WASM tools in conversations.
 
-use countersign::{
+use countersign::testing::{
     agent::catalog::Domain,
     app::App,
     journal::{event::Event, role::Role},
+    scripted::{call, say},
     store::tools::pins::{self, MODULES, Reviewed, TrustOutcome},
-    testing::scripted::{call, say},
     tools::wasm::modules::ModuleState,
 };
 use fakes::wasm::{Component, Guest, GuestEffect};

@@ -1,7 +1,7 @@
 //! Incoming webhooks start turns, and outgoing webhooks report events.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use countersign::{
+use countersign::testing::{
     app::{App, Overrides},
     clock::Clock as _,
     config::{
@@ -14,8 +14,8 @@ use countersign::{
         signature::{SharedSecret, Verify},
     },
     journal::{event::Event, role::Role},
+    scripted::{call, say},
     store::{channels::ChannelReport, webhooks::subscriptions::Topic},
-    testing::scripted::{call, say},
 };
 use insta::assert_snapshot;
 use parking_lot::Mutex;
@@ -233,7 +233,8 @@ async fn a_webhook_that_cannot_work_is_refused_by_name() {
         ),
     ] {
         broken.webhooks_in = vec![change];
-        let refused = countersign::config::webhooks::incoming(&broken, &[].into()).unwrap_err();
+        let refused =
+            countersign::testing::config::webhooks::incoming(&broken, &[].into()).unwrap_err();
         assert!(format!("{refused:#}").starts_with(says), "{refused:#}");
     }
 }

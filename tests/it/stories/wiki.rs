@@ -1,13 +1,13 @@
 //! The wiki: pages with sources, links and history, shared by the conversations of an agent.
 
 use channels::IncomingContent;
-use countersign::{
+use countersign::testing::{
     journal::{
         event::{Event, Outcome},
         role::Role,
     },
+    scripted::{call, calls, say},
     store::wiki,
-    testing::scripted::{call, calls, say},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -236,7 +236,7 @@ story! {
             change: wiki::PageChange::Enrich { heading: None, text: "Bob was faster.".into() },
             sources: vec![],
             call: "another".into(),
-            by: countersign::journal::event::Speaker { id: "2".into(), name: "Bob".into() },
+            by: countersign::testing::journal::event::Speaker { id: "2".into(), name: "Bob".into() },
             taint: vec![],
             expects: None,
         };
@@ -342,7 +342,7 @@ story! {
                     change: wiki::PageChange::Compile(content.into()),
                     sources: vec![],
                     call: content.into(),
-                    by: countersign::journal::event::Speaker { id: "2".into(), name: "Bob".into() },
+                    by: countersign::testing::journal::event::Speaker { id: "2".into(), name: "Bob".into() },
                     taint: vec![],
                     expects: Some(expects.to_owned()),
                 };
@@ -398,8 +398,8 @@ story! {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join("wiki");
         let app = world.node().await;
-        let export = countersign::cli::wiki::WikiCommand::Export { folder: to.clone(), agent: "default".into() };
-        let said = countersign::cli::wiki::run(&app.gateway.store, export).await.unwrap();
+        let export = countersign::testing::cli::wiki::WikiCommand::Export { folder: to.clone(), agent: "default".into() };
+        let said = countersign::testing::cli::wiki::run(&app.gateway.store, export).await.unwrap();
         assert!(said.starts_with("1000 pages were written"), "{said}");
         assert_eq!(std::fs::read_dir(&to).unwrap().count(), 1_000);
     }
@@ -507,8 +507,8 @@ story! {
         let folder = tempfile::tempdir().unwrap();
         let app = world.node().await;
         let to = folder.path().join("wiki");
-        let export = countersign::cli::wiki::WikiCommand::Export { folder: to.clone(), agent: "default".into() };
-        countersign::cli::wiki::run(&app.gateway.store, export).await.unwrap();
+        let export = countersign::testing::cli::wiki::WikiCommand::Export { folder: to.clone(), agent: "default".into() };
+        countersign::testing::cli::wiki::run(&app.gateway.store, export).await.unwrap();
         let written = std::fs::read_to_string(to.join("garden/bees.md")).unwrap();
         assert!(written.starts_with("---\ntitle: \"garden/bees\"\nversion: 1\n"), "{written}");
         assert!(written.contains("## Food"), "{written}");

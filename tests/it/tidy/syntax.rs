@@ -28,6 +28,8 @@ pub struct Source {
     pub members: Vec<String>,
     /// The modules that have files of their own.
     pub modules: Vec<String>,
+    /// The names that it re-exports.
+    pub exports: Vec<String>,
     /// Functions with a parameter that is a tuple.
     pub tuple_parameters: Vec<String>,
     /// Functions with a parameter that is a list of tuples, or an optional tuple.
@@ -204,6 +206,9 @@ impl<'ast> Visit<'ast> for Walk {
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         self.note_tree(&item.tree, &mut Vec::new());
+        if !matches!(item.vis, Visibility::Inherited) {
+            note_names(&item.tree, &mut self.source.exports);
+        }
     }
 
     fn visit_path(&mut self, path: &'ast CodePath) {
@@ -298,6 +303,17 @@ fn columns(ty: &Type) -> usize {
     match path.path.segments.last().map(|segment| &segment.arguments) {
         Some(PathArguments::AngleBracketed(list)) => list.args.iter().map(of).max().unwrap_or(0),
         _ => 0,
+    }
+}
+
+/// The names that a `use` brings into scope.
+fn note_names(tree: &UseTree, names: &mut Vec<String>) {
+    match tree {
+        UseTree::Path(path) => note_names(&path.tree, names),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| note_names(tree, names)),
+        UseTree::Name(name) => names.push(name.ident.to_string()),
+        UseTree::Rename(rename) => names.push(rename.rename.to_string()),
+        UseTree::Glob(_) => {}
     }
 }
 
