@@ -129,7 +129,7 @@ impl Vendor {
         let sent = {
             let request = request::build(prompt, config)?;
             // A body of bytes would be kept until the provider responds, to be sent again.
-            let body = Body::wrap(request.body.to_string());
+            let body = Body::wrap(request.body);
             let json = HeaderValue::from_static("application/json");
             self.http
                 .post(&request.url)

@@ -1,6 +1,7 @@
 //! Builds requests for Anthropic's Messages API. Only Anthropic needs explicit cache markers. They
 //! are at the end of the tools, of the system prompt and of the dialogue.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Exchange, arguments, dialogue, temperature, tool_name};
@@ -16,38 +17,65 @@ use crate::{
     },
 };
 
-pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
-    let mut body = json!({ "model": config.model, "stream": true });
-    if !prompt.system.is_empty() {
-        body["system"] = json!([cached(json!({ "type": "text", "text": prompt.system }))]);
+#[derive(Serialize)]
+pub(super) struct AnthropicBody<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<AnthropicTool<'a>>,
+    messages: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    max_tokens: u32,
+}
+
+#[derive(Serialize)]
+struct AnthropicTool<'a> {
+    name: &'a str,
+    input_schema: &'a Value,
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Value>,
+}
+
+pub(super) fn body<'a>(prompt: &'a Prompt, config: &'a ModelConfig) -> AnthropicBody<'a> {
+    let mut tools: Vec<_> = prompt.tools.iter().map(|schema| tool(schema)).collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(cache_control());
     }
-    let mut tools: Vec<Value> = prompt.tools.iter().map(|schema| tool(schema)).collect();
-    if let Some(last) = tools.pop() {
-        tools.push(cached(last));
-        body["tools"] = tools.into();
-    }
+    let system = (!prompt.system.is_empty())
+        .then(|| json!([cached(json!({ "type": "text", "text": prompt.system }))]));
     let mut messages: Vec<Value> = dialogue(&prompt.messages).iter().map(message).collect();
     if let Some(last) = messages.last_mut().and_then(|message| message["content"].as_array_mut())
         && let Some(block) = last.pop()
     {
         last.push(cached(block));
     }
-    body["messages"] = messages.into_iter().map(plain).collect();
-    if let Some(temperature) = temperature(config) {
-        body["temperature"] = temperature.into();
+    AnthropicBody {
+        model: &config.model,
+        stream: true,
+        system,
+        tools,
+        messages: messages.into_iter().map(plain).collect(),
+        temperature: temperature(config),
+        max_tokens: config.output_limit(prompt),
     }
-    body["max_tokens"] = config.output_limit(prompt).into();
-    body
 }
 
 fn cached(mut block: Value) -> Value {
-    block["cache_control"] = json!({ "type": "ephemeral" });
+    block["cache_control"] = cache_control();
     block
 }
 
-fn tool(schema: &ToolSchema) -> Value {
+fn cache_control() -> Value {
+    json!({ "type": "ephemeral" })
+}
+
+fn tool(schema: &ToolSchema) -> AnthropicTool<'_> {
     let ToolSchema { name, description, parameters } = schema;
-    json!({ "name": name, "input_schema": parameters, "description": description })
+    AnthropicTool { name, input_schema: parameters, description, cache_control: None }
 }
 
 /// Replaces content that is a single unmarked text by a string.

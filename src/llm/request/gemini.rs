@@ -1,5 +1,6 @@
 //! Builds requests for Gemini's `generateContent`.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Exchange, arguments, dialogue, temperature, tool_name};
@@ -19,28 +20,54 @@ use crate::{
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
-    let mut body = json!({});
-    if !prompt.system.is_empty() {
-        body["systemInstruction"] = json!({ "parts": [{ "text": prompt.system }] });
-    }
-    if !prompt.tools.is_empty() {
-        let declared: Vec<Value> = prompt.tools.iter().map(|schema| tool(schema)).collect();
-        body["tools"] = json!([{ "functionDeclarations": declared }]);
-    }
-    let is_third = config.model.contains("gemini-3");
-    let content = |exchange: &Exchange<'_>| content(exchange, is_third.then_some(NO_SIGNATURE));
-    body["contents"] = dialogue(&prompt.messages).iter().map(content).collect();
-    if let Some(temperature) = temperature(config) {
-        body["generationConfig"]["temperature"] = temperature.into();
-    }
-    body["generationConfig"]["maxOutputTokens"] = config.output_limit(prompt).into();
-    body
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GeminiBody<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Declarations<'a>; 1]>,
+    contents: Value,
+    generation_config: Value,
 }
 
-fn tool(schema: &ToolSchema) -> Value {
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declarations<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters_json_schema: &'a Value,
+}
+
+pub(super) fn body<'a>(prompt: &'a Prompt, config: &ModelConfig) -> GeminiBody<'a> {
+    let function_declarations: Vec<_> =
+        prompt.tools.iter().map(|schema| declaration(schema)).collect();
+    let mut generation_config = json!({});
+    if let Some(temperature) = temperature(config) {
+        generation_config["temperature"] = temperature.into();
+    }
+    generation_config["maxOutputTokens"] = config.output_limit(prompt).into();
+    let is_third = config.model.contains("gemini-3");
+    let content = |exchange: &Exchange<'_>| content(exchange, is_third.then_some(NO_SIGNATURE));
+    GeminiBody {
+        system_instruction: (!prompt.system.is_empty())
+            .then(|| json!({ "parts": [{ "text": prompt.system }] })),
+        tools: (!function_declarations.is_empty())
+            .then_some([Declarations { function_declarations }]),
+        contents: dialogue(&prompt.messages).iter().map(content).collect(),
+        generation_config,
+    }
+}
+
+fn declaration(schema: &ToolSchema) -> Declaration<'_> {
     let ToolSchema { name, description, parameters } = schema;
-    json!({ "name": name, "description": description, "parametersJsonSchema": parameters })
+    Declaration { name, description, parameters_json_schema: parameters }
 }
 
 /// `unsigned` is sent with the first call if its signature is missing.

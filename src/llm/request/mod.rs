@@ -9,6 +9,7 @@ mod ollama;
 mod openai;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -16,7 +17,10 @@ use super::{
     vendor::{ModelConfig, Provider},
 };
 use crate::{
-    agent::prompt::{Message, Picture, Prompt},
+    agent::{
+        catalog::ToolSchema,
+        prompt::{Message, Picture, Prompt},
+    },
     journal::event::Call,
 };
 
@@ -25,7 +29,30 @@ use crate::{
 pub(super) struct ModelRequest {
     pub url: String,
     pub headers: HeaderMap,
-    pub body: Value,
+    /// JSON.
+    pub body: String,
+}
+
+/// A function as OpenAI and Ollama describe it. Schemas are large, so they are written from where
+/// they are.
+#[derive(Serialize)]
+struct FunctionTool<'a> {
+    r#type: &'static str,
+    function: FunctionSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct FunctionSchema<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+impl<'a> FunctionTool<'a> {
+    fn of(schema: &'a ToolSchema, description: &'a str) -> Self {
+        let ToolSchema { name, parameters, .. } = schema;
+        Self { r#type: "function", function: FunctionSchema { name, description, parameters } }
+    }
 }
 
 /// Builds a request with a streamed answer.
@@ -37,11 +64,12 @@ pub(super) fn build(prompt: &Prompt, config: &ModelConfig) -> Result<ModelReques
         Provider::Ollama => "api/chat".to_owned(),
     };
     let body = match config.provider {
-        Provider::OpenAi => openai::body(prompt, config),
-        Provider::Anthropic => anthropic::body(prompt, config),
-        Provider::Gemini => gemini::body(prompt, config),
-        Provider::Ollama => ollama::body(prompt, config),
+        Provider::OpenAi => serde_json::to_string(&openai::body(prompt, config)),
+        Provider::Anthropic => serde_json::to_string(&anthropic::body(prompt, config)),
+        Provider::Gemini => serde_json::to_string(&gemini::body(prompt, config)),
+        Provider::Ollama => serde_json::to_string(&ollama::body(prompt, config)),
     };
+    let body = body.expect("keys are text");
     Ok(ModelRequest { url: url(&path, config)?, headers: headers(config)?, body })
 }
 

@@ -1,37 +1,39 @@
 //! Builds requests for Ollama's chat API.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Exchange, arguments, messages, temperature, tool_name};
+use super::{Exchange, FunctionTool, arguments, messages, temperature, tool_name};
 use crate::{
-    agent::{
-        catalog::ToolSchema,
-        prompt::{Picture, Prompt},
-    },
+    agent::prompt::{Picture, Prompt},
     journal::event::Call,
     llm::vendor::ModelConfig,
 };
 
-pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
+#[derive(Serialize)]
+pub(super) struct OllamaBody<'a> {
+    model: &'a str,
+    stream: bool,
+    options: Value,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<FunctionTool<'a>>,
+    messages: Value,
+}
+
+pub(super) fn body<'a>(prompt: &'a Prompt, config: &'a ModelConfig) -> OllamaBody<'a> {
     let mut options = json!({});
     if let Some(temperature) = temperature(config) {
         options["temperature"] = temperature.into();
     }
     options["num_predict"] = config.output_limit(prompt).into();
-    let mut body = json!({ "model": config.model, "stream": true, "options": options });
-    if !prompt.tools.is_empty() {
-        body["tools"] = prompt.tools.iter().map(|schema| tool(schema)).collect();
+    let tools = prompt.tools.iter().map(|schema| FunctionTool::of(schema, &schema.description));
+    OllamaBody {
+        model: &config.model,
+        stream: true,
+        options,
+        tools: tools.collect(),
+        messages: messages(prompt, message),
     }
-    body["messages"] = messages(prompt, message);
-    body
-}
-
-fn tool(schema: &ToolSchema) -> Value {
-    let ToolSchema { name, description, parameters } = schema;
-    json!({
-        "type": "function",
-        "function": { "name": name, "description": description, "parameters": parameters },
-    })
 }
 
 fn message(exchange: &Exchange<'_>) -> Vec<Value> {

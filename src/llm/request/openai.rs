@@ -1,13 +1,11 @@
 //! Builds requests for chat completions.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Exchange, arguments, messages, temperature, tool_name};
+use super::{Exchange, FunctionTool, arguments, messages, temperature, tool_name};
 use crate::{
-    agent::{
-        catalog::ToolSchema,
-        prompt::{Picture, Prompt},
-    },
+    agent::prompt::{Picture, Prompt},
     journal::event::Call,
     llm::{
         model_call_id::ModelCallId,
@@ -21,29 +19,36 @@ const DESCRIPTION_CHARS: usize = 1024;
 const NEWER_MODELS: [&str; 5] = ["gpt-5", "gpt-6", "o1", "o3", "o4"];
 
 /// The tools precede the messages, so that the cached prefix is as long as possible.
-pub(super) fn body(prompt: &Prompt, config: &ModelConfig) -> Value {
-    let mut body = json!({ "model": config.model, "stream": true });
-    if !prompt.tools.is_empty() {
-        body["tools"] = prompt.tools.iter().map(|schema| tool(schema)).collect();
-    }
-    body["messages"] = messages(prompt, message);
-    body["stream_options"] = json!({ "include_usage": true });
-    if let Some(temperature) = temperature(config) {
-        body["temperature"] = temperature.into();
-    }
-    let is_newer = NEWER_MODELS.iter().any(|begin| config.model.starts_with(begin));
-    let limit = if is_newer { "max_completion_tokens" } else { "max_tokens" };
-    body[limit] = config.output_limit(prompt).into();
-    body
+#[derive(Serialize)]
+pub(super) struct OpenAiBody<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<FunctionTool<'a>>,
+    messages: Value,
+    stream_options: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
 }
 
-fn tool(schema: &ToolSchema) -> Value {
-    let description = cut(&schema.description, DESCRIPTION_CHARS);
-    let (name, parameters) = (&schema.name, &schema.parameters);
-    json!({
-        "type": "function",
-        "function": { "name": name, "description": description, "parameters": parameters },
-    })
+pub(super) fn body<'a>(prompt: &'a Prompt, config: &'a ModelConfig) -> OpenAiBody<'a> {
+    let is_newer = NEWER_MODELS.iter().any(|begin| config.model.starts_with(begin));
+    let limit = config.output_limit(prompt);
+    let tool = |schema| FunctionTool::of(schema, cut(&schema.description, DESCRIPTION_CHARS));
+    OpenAiBody {
+        model: &config.model,
+        stream: true,
+        tools: prompt.tools.iter().map(|schema| tool(schema)).collect(),
+        messages: messages(prompt, message),
+        stream_options: json!({ "include_usage": true }),
+        temperature: temperature(config),
+        max_completion_tokens: is_newer.then_some(limit),
+        max_tokens: (!is_newer).then_some(limit),
+    }
 }
 
 /// Truncates at the end of a word.
