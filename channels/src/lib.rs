@@ -64,7 +64,7 @@ pub trait Channel: Send + Sync {
     /// result before it responds with 200.
     async fn webhook(&self, request: &WebhookRequest) -> Result<Vec<Incoming>, WebhookError>;
 
-    /// Sends one message. If the shipment has a receipt, edits that message instead.
+    /// Sends one message, or edits the message that the delivery has a receipt for.
     async fn send(&self, delivery: &Delivery) -> Result<Receipt, SendError>;
 
     /// Downloads a file that a person sent.

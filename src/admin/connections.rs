@@ -175,8 +175,8 @@ impl<T> LimitedStream<T> {
         }
     }
 
-    /// The result of a write. One that makes no progress is limited in time, because a client that
-    /// reads nothing is not read from either.
+    /// The result of a write. A write that makes no progress times out, because a client that reads
+    /// nothing is not read from.
     fn written<R>(
         &mut self,
         cx: &mut Context<'_>,

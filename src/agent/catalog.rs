@@ -221,7 +221,7 @@ impl Catalog {
         specs
     }
 
-    /// The same as models see them. Prompts share them, because many may be in flight.
+    /// The schemas of these tools as they are sent to models, shared by all prompts in flight.
     pub fn schemas(&self, enabled: &[String]) -> Vec<Arc<ToolSchema>> {
         let all = self.schemas.get_or_init(|| {
             let tools = self.tools.iter().map(|listed| &listed.spec);
@@ -301,7 +301,7 @@ impl Catalog {
     pub fn finding(&self, arguments: &Value) -> Result<Vec<&ToolSpec>, String> {
         let query = disclosure::query_in(arguments);
         if query.is_empty() {
-            return Err("Invalid parameters: /query must say what the tool is to do".into());
+            return Err("Invalid parameters: /query must describe what the tool should do".into());
         }
         let extensions: Vec<_> = self.extensions().collect();
         let found = self
@@ -319,24 +319,23 @@ impl Catalog {
         let name = text("name").or_else(|| text("skillName")).unwrap_or_default();
         let file = text("file").or_else(|| text("filePath")).unwrap_or(MAIN_FILE);
         let known = || self.skills.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
-        let skill = self
-            .skills
-            .iter()
-            .find(|s| s.name == name)
-            .ok_or_else(|| format!("There is no skill `{name}`. There are: {}.", known()))?;
+        let skill =
+            self.skills.iter().find(|s| s.name == name).ok_or_else(|| {
+                format!("There is no skill `{name}`. Available skills: {}.", known())
+            })?;
         let files = |but: &str| {
             let others = skill.files.keys().filter(|path| *path != but);
             others.map(String::as_str).collect::<Vec<_>>().join(", ")
         };
         let content = skill.files.get(file).ok_or_else(|| {
-            format!("The skill `{name}` has no file `{file}`. It has: {}.", files(""))
+            format!("The skill `{name}` has no file `{file}`. Its files: {}.", files(""))
         })?;
         let from = arguments.get("line").and_then(Value::as_u64).unwrap_or(1).max(1) as usize;
         let (part, next) = lines_from(content, from);
         let line = if from > 1 { format!(" line=\"{from}\"") } else { String::new() };
         let mut text = format!("<skill name=\"{name}\" file=\"{file}\"{line}>\n{part}\n</skill>");
         if let Some(next) = next {
-            let _ = write!(text, "\nThere is more of it: load it with `line` {next}.");
+            let _ = write!(text, "\nMore follows: call again with `line` {next}.");
         }
         if file == MAIN_FILE && skill.files.len() > 1 {
             text.push_str("\nIts other files: ");

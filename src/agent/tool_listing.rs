@@ -57,9 +57,9 @@ const FOUND: &str = "Of what `find_tool` finds, or of the list below.";
 pub fn search_result(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
     let all = catalog.extensions().count();
     if found.is_empty() {
-        return format!("None of {all} tools is about that. Try other words, in English too.");
+        return format!("No match among {all} tools. Try other words, also in English.");
     }
-    let mut text = format!("{} of {all} tools, the best first:", found.len());
+    let mut text = format!("{} of {all} tools, best match first:", found.len());
     for spec in found {
         let _ = write!(text, "\n- {}: {}", spec.name, line(spec));
         let parameters = parameters(&spec.parameters);

@@ -86,7 +86,7 @@ fn a_large_catalogue_is_counted_and_searched() {
     ");
     let found = catalog.finding(&json!({ "query": "open an issue" })).unwrap();
     insta::assert_snapshot!(search_result(&catalog, &found, &["github_create_issue".into()]), @"
-    1 of 61 tools, the best first:
+    1 of 61 tools, best match first:
     - github_create_issue: Opens an issue (title, labels?) [callable]
     ");
     let found = catalog.finding(&json!({ "query": "feed the animals in a cage" })).unwrap();

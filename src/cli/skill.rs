@@ -126,7 +126,7 @@ fn install(folder: &Path, source: &str, accepted: &BTreeSet<&'static str>) -> Re
         let done = found.skill(root, &fallback(source)).and_then(|(name, skill)| {
             let findings = scan::scan(&skill);
             report.extend(findings.iter().map(|finding| line(&name, finding)));
-            let open = findings.iter().filter(|f| f.grave && !accepted.contains(f.id));
+            let open = findings.iter().filter(|f| f.severe && !accepted.contains(f.id));
             let open: BTreeSet<&str> = open.map(|finding| finding.id).collect();
             ensure!(
                 open.is_empty(),
@@ -259,7 +259,7 @@ fn scan(folder: &Path, source: &str) -> Result<String> {
 }
 
 fn line(name: &str, finding: &Finding) -> String {
-    let weight = if finding.grave { "GRAVE" } else { "note" };
+    let weight = if finding.severe { "SEVERE" } else { "note" };
     let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
     format!("{name}: {weight}: {}: {}{place} {}", finding.id, finding.file, finding.what)
 }

@@ -30,10 +30,10 @@ pub struct AgentEntry {
     /// prompt; `direct`: all, if there are at most 20.
     #[serde(default)]
     pub disclosure: Disclosure,
-    /// The built-in tools that it has; `*` and `?` are wildcards; `[]` for all.
+    /// The built-in tools that the agent has; `*` and `?` are wildcards; `[]` for all.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// The MCP servers, or single tools of theirs, that it has; `[]` for all.
+    /// The MCP servers, or single tools of them, that the agent has; `[]` for all.
     #[serde(default)]
     pub mcp: Vec<String>,
     /// `chat`: memories belong to one chat; `agent`: all conversations of the agent share them.

@@ -15,7 +15,7 @@ use crate::{
     tools::web::client::WebClient,
 };
 
-/// Without an issuer, nothing of this is used.
+/// Has no effect unless `issuer` is set.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OidcSection {

@@ -1,11 +1,11 @@
-//! How often the platform of a channel is called: what it documents, nothing, or own limits.
+//! The rate limits of a channel: those that the platform documents, none, or custom ones.
 
 use anyhow::{Context as _, Result, bail};
 use channels::limits::{RateLimit, RateLimits};
 
 use super::build;
 
-/// The default: what the platform documents.
+/// The default: the limits that the platform documents.
 const PLATFORM: &str = "platform";
 /// No limit at all, or none of one kind.
 const OFF: &str = "off";

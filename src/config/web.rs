@@ -102,7 +102,7 @@ impl SearchEntry {
         let model = self.model.clone().unwrap_or_default();
         anyhow::ensure!(
             self.provider.needs_model() != model.is_empty(),
-            "model: is for openai, anthropic and gemini, which need it"
+            "model: required for openai, anthropic and gemini, and only for these"
         );
         Ok(SearchProvider { kind: self.provider, url, key, model, price_micros })
     }

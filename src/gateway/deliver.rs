@@ -92,7 +92,7 @@ fn start_send(gateway: &Arc<Gateway>, sending: Sending, slot: SendSlot, on: &Han
     gateway.tasks.spawn_on(send, on);
 }
 
-/// Has rows sent as soon as a transaction of this process has inserted them.
+/// Sends rows as soon as a transaction of this process has inserted them.
 fn take_sends(gateway: &Arc<Gateway>, channel_permits: &Arc<ChannelPermits>) -> Registration {
     // The store belongs to the gateway.
     let (weak, permits) = (Arc::downgrade(gateway), channel_permits.clone());

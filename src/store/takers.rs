@@ -126,7 +126,7 @@ pub(super) struct CommitClaims {
 }
 
 impl Store {
-    /// Has conversations run by `taker` as soon as they are ready, until the result is dropped.
+    /// Runs conversations through `taker` as soon as they are ready, until the result is dropped.
     pub fn take_turns(&self, taker: TurnTaker) -> Registration {
         let taker = Arc::new(taker);
         self.takers.0.lock().turns = Some(taker.clone());
@@ -134,7 +134,7 @@ impl Store {
         Registration { takers: self.takers.clone(), of }
     }
 
-    /// Has rows of the outbox sent by `taker` as soon as they are due, until the result is dropped.
+    /// Sends rows of the outbox through `taker` as soon as they are due, until the result is dropped.
     pub fn take_sends(&self, taker: SendTaker) -> Registration {
         let taker = Arc::new(taker);
         self.takers.0.lock().sends = Some(taker.clone());

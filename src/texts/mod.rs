@@ -1,7 +1,7 @@
 //! All texts for people, in their language, and the fixed texts for the model.
 //!
 //! - [`Messages`]: the texts; a language in which one is missing does not compile
-//! - `language`: which there are; [`en`], [`zh`], [`de`], [`es`]: the texts of each
+//! - `language`: the supported languages; [`en`], [`zh`], [`de`], [`es`]: the texts of each
 //! - [`approval`]: the contents of an approval request; [`preview`], `preview_notes`, `preview_notes_zh`: the
 //!   change that a call would make; `hosts`: hosts that look like others
 //! - [`guard`], [`grants`]: reasons for approvals; votes, grants and the halt

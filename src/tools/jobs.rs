@@ -266,9 +266,10 @@ impl Jobs {
         let agent = agent.unwrap_or_else(|| context.agent.clone());
         if agent != context.agent && !self.terms.agents.iter().any(|known| known.id == agent) {
             let known: Vec<_> = self.terms.agents.iter().map(|known| known.id.as_str()).collect();
-            let known = if known.is_empty() { "none but you".to_owned() } else { known.join(", ") };
+            let known =
+                if known.is_empty() { "only your own agent".to_owned() } else { known.join(", ") };
             return Err(ToolError::InvalidParameters(format!(
-                "there is no agent {agent:?}; there are: {known}"
+                "there is no agent {agent:?}; available: {known}"
             )));
         }
         Ok(NewJob {

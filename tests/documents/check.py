@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds rendered files against other people's readers: `check.py FOLDER`.
+"""Holds rendered files against third-party readers: `check.py FOLDER`.
 
 The folder holds files made by `countersign render`; those named features, sheets, deck and charts
 came from renderers/tests/corpus and are checked more closely.

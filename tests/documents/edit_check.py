@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Edits files that other programs made, and holds the results against other people's readers:
+"""Edits files that other programs made, and holds the results against third-party readers:
 `edit_check.py EDITOR FOLDER [--full]`.
 
 EDITOR is the example `edit` of the renderers. Needs openpyxl, pikepdf, python-docx and python-pptx

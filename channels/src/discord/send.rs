@@ -119,7 +119,7 @@ impl Discord {
     }
 }
 
-/// The destination of a shipment.
+/// Where a delivery goes.
 struct Target {
     chat: u64,
     message: Option<u64>,

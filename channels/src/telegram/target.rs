@@ -10,7 +10,7 @@ use crate::{
     text::{Span, Style},
 };
 
-/// The destination of a shipment.
+/// Where a delivery goes.
 pub(super) struct Target {
     pub(super) chat: ChatId,
     pub(super) thread: Option<ThreadId>,

@@ -91,7 +91,7 @@ fn speaking_to(url: &str) -> Arc<Discord> {
     }))
 }
 
-/// Waits as long as the platform demands; repeats the same shipment.
+/// Repeats a delivery until the platform accepts it, and waits as long as it demands.
 async fn insist(channel: &Discord, delivery: &Delivery) -> Receipt {
     loop {
         match channel.send(delivery).await {

@@ -165,7 +165,7 @@ struct RowLook<'t> {
     alignments: &'t [Align],
 }
 
-/// How a table fits into a room.
+/// Fits a table into the available width.
 pub fn fit(table: &Table, rooms: Rooms) -> fitting::Fitting {
     let count = columns(table);
     let from = COLUMNS.iter().position(|limit| count <= *limit).unwrap_or(0);

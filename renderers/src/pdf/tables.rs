@@ -38,7 +38,7 @@ struct PdfRows<'t> {
     headers: usize,
 }
 
-/// How a table fits into a room.
+/// Fits a table into the available width.
 pub fn fit(table: &Table, rooms: Rooms) -> Fitting {
     let from = match columns(table) {
         ..=7 => 0,

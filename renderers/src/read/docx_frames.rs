@@ -1,5 +1,5 @@
-//! Tables of a single cell that are no tables: the code, the alerts and the quotes of Word files that
-//! the renderers have written, known by the styles of their paragraphs.
+//! Single-cell tables that the renderers write for code, alerts and quotes in Word files,
+//! recognised by the styles of their paragraphs.
 
 use super::{reading::ReadError, words::Words};
 use crate::document::Alert;
@@ -18,7 +18,7 @@ const ALERTS: [(Alert, &str); 5] = [
     (Alert::Caution, "CAUTION"),
 ];
 
-/// What an open table would be if it were none.
+/// What the current table stands for, if it turns out not to be a table.
 #[derive(Debug, Default)]
 pub struct WordFrame {
     cells: usize,

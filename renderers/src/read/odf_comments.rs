@@ -1,4 +1,4 @@
-//! Comments of OpenDocument files, which stand at the place that they are about.
+//! Comments of OpenDocument files, which are stored at the text that they refer to.
 
 use super::{
     words::Words,

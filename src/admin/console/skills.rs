@@ -46,7 +46,7 @@ struct InstalledView {
 
 #[derive(Serialize)]
 struct FindingView {
-    grave: bool,
+    severe: bool,
     place: String,
     what: String,
 }
@@ -75,7 +75,7 @@ fn installed(number: usize, path: &path::Path, agents: &[String]) -> Vec<Install
         let place = folder::find(path, &one.skill.name).ok()?;
         let findings = Package::of_folder(&place).map(|package| scan::scan(&package));
         let finding = |finding: scan::Finding| FindingView {
-            grave: finding.grave,
+            severe: finding.severe,
             place: match finding.line {
                 Some(line) => format!("{}:{line}", finding.file),
                 None => finding.file,

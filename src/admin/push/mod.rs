@@ -7,7 +7,7 @@
 //!
 //! A notification says only that a request waits, and in which conversation. It is best effort: sent
 //! once, by the node that shows the request, from a bounded queue in memory. The request itself is in
-//! the chat, whatever becomes of the notification.
+//! the chat, whether or not the notification arrives.
 //!
 //! The address of a push service comes from a browser, so it is reached only through the client that
 //! rejects private addresses.
@@ -54,7 +54,7 @@ const KEY_CHARS: usize = 100;
 /// Sends notifications: the client, the contact and the key.
 pub struct Push {
     web_client: WebClient,
-    /// Whom operators of push services can ask: the public address of this gateway.
+    /// The contact for operators of push services: the public address of this gateway.
     contact: Option<String>,
     key: OnceCell<VapidKey>,
 }

@@ -1,5 +1,5 @@
-//! The texts of the console: what stands in its templates, navigation and notices, by the English
-//! text. Values in double braces are part of a text.
+//! The texts of the console in templates, navigation and notices, keyed by the English text. Values
+//! in double braces are part of a text.
 //!
 //! - `sentences`: explanations and notices
 //! - `lists`, `pages`, `forms`: short texts

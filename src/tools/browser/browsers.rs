@@ -2,8 +2,8 @@
 //!
 //! A call locks the browser of its conversation. A browser that is not locked can be closed to make
 //! room for that of another conversation, the least recently used one first. A call that finds no
-//! room waits for the end of another call, for a limited time. Nothing that waits for room holds
-//! what others wait for, so calls cannot block each other for good.
+//! room waits for the end of another call, for a limited time. While it waits, it holds no browser,
+//! so calls cannot deadlock.
 
 use parking_lot::Mutex;
 use std::{

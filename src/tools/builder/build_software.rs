@@ -1,4 +1,4 @@
-//! `build_software`: builds software of a requirement, after an approval, and keeps the result for a
+//! `build_software`: builds software from a requirement, after an approval, and keeps the result for a
 //! review. Nothing is installed.
 
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! Makes a skill of software that was built: its files, and a `SKILL.md` that the gateway writes.
+//! Packages built software as a skill: its files, and a `SKILL.md` that the gateway writes.
 
 use std::fmt::Write as _;
 
@@ -49,12 +49,13 @@ pub(super) fn of(
 pub(super) fn findings(requirement: &BuildRequirement, package: &Package) -> Vec<ValidationError> {
     let own = entry_path(requirement.language, &requirement.name);
     let is_own = |file: &str| requirement.language == ProgrammingLanguage::Rust && file == own;
-    let grave = scan::scan(package).into_iter().filter(|found| found.grave && !is_own(&found.file));
+    let severe =
+        scan::scan(package).into_iter().filter(|found| found.severe && !is_own(&found.file));
     let error = |Finding { file, line, what, .. }: Finding| {
         let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
         ValidationError::of(&file, ValidationKind::Review, format!("it {what}{line}"))
     };
-    grave.map(error).collect()
+    severe.map(error).collect()
 }
 
 /// The `SKILL.md`.

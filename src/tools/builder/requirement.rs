@@ -1,5 +1,5 @@
-//! What is to be built: a name, a description, a language, and the test cases that decide whether it
-//! works.
+//! The requirement of a build: a name, a description, a language, and the test cases that decide
+//! whether the software works.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

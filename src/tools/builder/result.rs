@@ -1,5 +1,5 @@
-//! What a build has resulted in: the source code, and what the gateway found when it checked and
-//! tested it.
+//! The result of a build: the source code, and what the gateway found when it checked and tested
+//! it.
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write as _};

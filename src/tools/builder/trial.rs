@@ -1,4 +1,4 @@
-//! Tries software out in the sandbox: checks or compiles it, and runs its test cases.
+//! Tests software in the sandbox: checks or compiles it, and runs its test cases.
 
 use sandbox::{
     Sandbox, SandboxLimits,

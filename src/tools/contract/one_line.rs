@@ -1,4 +1,4 @@
-//! Texts of others within a sentence or a list.
+//! Puts untrusted text on one line, and cuts it.
 
 /// A text as one line, so that it cannot look like several.
 pub fn one_line(text: &str) -> String {

@@ -204,7 +204,7 @@ fn losses(warnings: &[String]) -> String {
     let warnings: Vec<_> = warnings.iter().filter(|warning| named.insert(about(warning))).collect();
     let mut text = String::new();
     if !warnings.is_empty() {
-        text += "\nTell the person, if it matters:";
+        text += "\nWarnings; mention them if they matter to the person:";
     }
     text.extend(warnings.iter().take(MAX_WARNINGS).map(|warning| format!("\n- {warning}")));
     if let more @ 1.. = warnings.len().saturating_sub(MAX_WARNINGS) {
@@ -482,7 +482,8 @@ mod tests {
         ]);
         assert_eq!(
             told,
-            "\nTell the person, if it matters:\n- The picture a.png is left out: Not found\n\
+            "\nWarnings; mention them if they matter to the person:\n\
+             - The picture a.png is left out: Not found\n\
              - HTML is not drawn\n- The picture b.png is not drawn: it was not given."
         );
         assert_eq!(losses(&[]), "");

@@ -1,6 +1,7 @@
 //! LibreOffice, if installed, in the sandbox. It draws the first page of a Word, Excel or PowerPoint
-//! file as a picture, for chats that show one: of the very file that is sent, which is sent without
-//! a picture if that takes too long. It also converts files to PDF, and from formats before 2007.
+//! file, for chats that show pictures. The picture is made from the file that is sent; if that takes
+//! too long, the file is sent without one. It also converts files to PDF, and from formats before
+//! 2007.
 
 use sandbox::{Job, Sandbox, SandboxLimits, Work, profile::Profile, run};
 use std::{
@@ -150,7 +151,7 @@ impl Office {
         Err(if ended.timed_out { ConversionError::TooSlow(wait) } else { ConversionError::Failed })
     }
 
-    /// The command that makes it of a file with this extension.
+    /// The command that converts a file with this extension.
     fn command(&self, ending: &str, drawing: &Drawing, limits: SandboxLimits) -> Option<Command> {
         let program = self.program.to_str()?;
         let words = ["/bin/sh", "-c", DRAW, "draw", program, ending, drawing.to];
@@ -171,7 +172,7 @@ pub enum ConversionError {
     TooSlow(Duration),
 }
 
-/// What LibreOffice makes of a file.
+/// The file that LibreOffice makes from another.
 struct Drawing {
     /// The extension of the result.
     to: &'static str,

@@ -68,7 +68,7 @@ impl Extensions {
             return Err(refused("its SKILL.md has a different name".into()));
         }
         let findings = scan::scan(&package);
-        if let Some(finding) = findings.iter().find(|finding| finding.grave) {
+        if let Some(finding) = findings.iter().find(|finding| finding.severe) {
             let what = finding.what.trim_end_matches('.');
             return Err(refused(format!(
                 "{} {what}. An operator can review it and install it with `countersign skill \

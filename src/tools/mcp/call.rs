@@ -39,7 +39,7 @@ pub(super) async fn call(
                 _ => return Err(Fault::of(config, ServiceError::UnexpectedResponse)),
             }
         }
-        Err(Fault::Reported(config.broken("asks for more and more before it answers")))
+        Err(Fault::Reported(config.broken("keeps asking for more input without answering")))
     };
     let ended = Box::pin(ongoing.people.bounded(EXECUTE_FOR, rounds)).await;
     ended.unwrap_or(Err(Fault::Reported(ToolError::Timeout(EXECUTE_FOR))))

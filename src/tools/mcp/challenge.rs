@@ -53,7 +53,7 @@ pub(super) fn scopes(challenge: &str, url: &Url) -> Vec<String> {
 /// The refusal of a call because its token has too few scopes. The call has not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InsufficientScope {
-    /// The scopes that the server names; they may be none.
+    /// The scopes that the server names; may be empty.
     pub required: Vec<String>,
 }
 

@@ -43,7 +43,7 @@ impl fmt::Debug for ClientKey {
     }
 }
 
-/// Who proves what to whom.
+/// The claims of a client assertion (RFC 7523).
 pub(super) struct AssertionClaims<'a> {
     pub client_id: &'a str,
     /// The issuer of the authorization server or, where it is unknown, its token endpoint.

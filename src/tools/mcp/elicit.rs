@@ -40,7 +40,7 @@ const SECRETS: [&str; 12] = [
 /// The same, as words of a field's name.
 const SECRET_WORDS: [&str; 6] = ["secret", "token", "pin", "cvv", "cvc", "clave"];
 
-/// Who asks whom.
+/// The server that asks, its call, and the people who can answer.
 pub(super) struct ElicitationSource<'a> {
     pub server: &'a str,
     pub call: &'a CallId,

@@ -181,7 +181,7 @@ fn changed(folder: &Path, arguments: &Arguments) -> Result<Change, String> {
     if !after.files.contains_key(&path) {
         return Err(format!("{path} would be hidden."));
     }
-    match scan::scan(&after).into_iter().find(|finding| finding.grave && finding.file == path) {
+    match scan::scan(&after).into_iter().find(|finding| finding.severe && finding.file == path) {
         Some(finding) => Err(format!("{path} {}.", finding.what)),
         None => Ok(Change::Write { path, before, after }),
     }

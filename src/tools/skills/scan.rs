@@ -17,7 +17,7 @@ pub struct Finding {
     /// The name by which an operator accepts it.
     pub id: &'static str,
     /// It is not installed, unless the operator accepts the finding or insists.
-    pub grave: bool,
+    pub severe: bool,
     pub file: String,
     /// The number of the line, unless the finding is about the whole file.
     pub line: Option<usize>,
@@ -37,7 +37,7 @@ enum RuleTarget {
 
 struct Rule {
     id: &'static str,
-    grave: bool,
+    severe: bool,
     about: RuleTarget,
     what: &'static str,
     pattern: Regex,
@@ -58,7 +58,7 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     use RuleTarget::{Code, Command, Instruction};
-    let rule = |(id, grave, about, what, pattern, except): (
+    let rule = |(id, severe, about, what, pattern, except): (
         &'static str,
         bool,
         RuleTarget,
@@ -69,7 +69,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         let pattern = Regex::new(&format!("(?i){pattern}")).expect("a literal");
         let except = Some(except).filter(|text| !text.is_empty());
         let except = except.map(|text| Regex::new(&format!("(?i)^(?:{text})")).expect("a literal"));
-        Rule { id, grave, about, what, pattern, except }
+        Rule { id, severe, about, what, pattern, except }
     };
     [
         (
@@ -188,9 +188,9 @@ pub fn scan(package: &Package) -> Vec<Finding> {
 }
 
 fn of_file(path: &str, file: &Packed) -> Vec<Finding> {
-    let whole = |id, grave: bool, what: &str| Finding {
+    let whole = |id, severe: bool, what: &str| Finding {
         id,
-        grave,
+        severe,
         file: path.to_owned(),
         line: None,
         what: what.to_owned(),
@@ -233,7 +233,7 @@ fn of_text(path: &str, text: &str) -> Vec<Finding> {
         let sentence = sentences.iter().find(|sentence| rule.is_in(sentence))?;
         Some(Finding {
             id: rule.id,
-            grave: rule.grave,
+            severe: rule.severe,
             file: path.to_owned(),
             line: Some(sentence.line),
             what: format!("{}: {}", rule.what, excerpt(&sentence.text)),

@@ -1,4 +1,4 @@
-//! Stands for the runtime in a build without WASM tools.
+//! The stub runtime of a build without WASM tools.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ const ABSENT: &str = "this build has no WASM tools: build it with `--features wa
 #[derive(Clone)]
 pub struct WasmRuntime;
 
-/// There is none.
+/// Has no variants: no module is ever loaded.
 pub enum LoadedModule {}
 
 impl WasmRuntime {

@@ -28,8 +28,8 @@ const SNIPPET_CHARS: usize = 400;
 /// The timeout of one provider, after which the next one is used.
 const ANSWER_FOR: Duration = Duration::from_secs(8);
 const VENDOR_TIMES: u32 = 4;
-/// The timeout for all of them, or longer if they need more. What they do not use is for the rest of
-/// the call.
+/// The timeout of a call, or longer if its providers need more. The time that they leave is for the
+/// rest of the call.
 const TIMEOUT: Duration = Duration::from_mins(1);
 const REST_OF_CALL: Duration = Duration::from_secs(10);
 /// How long a response is cached, and the maximum number of cached responses.
@@ -101,7 +101,7 @@ impl WebSearch {
             let answer = self.answer(provider, search).await.map_err(SearchProblem::NotRun)?;
             self.hits(provider, answer).await.map_err(SearchProblem::Ran)
         });
-        // It may search, and charge for it, after nobody waits any more.
+        // The provider may finish the search, and charge for it, after the timeout.
         let late = |_| Err(SearchProblem::Ran("did not answer in time".into()));
         answered.await.unwrap_or_else(late)
     }

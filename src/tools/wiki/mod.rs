@@ -112,7 +112,7 @@ impl Wiki {
 fn named(page: &str) -> Result<String, ToolError> {
     wiki::name(page).ok_or_else(|| {
         ToolError::InvalidParameters(format!(
-            "{page:?} is no name of a page: use letters, digits, hyphens and slashes"
+            "{page:?} is not a page name: use letters, digits, hyphens and slashes"
         ))
     })
 }

@@ -171,7 +171,7 @@ story! {
 
         let results = world.results().await;
         assert_snapshot!(stable(&results[0]), @"
-        2 of 124 tools, the best first:
+        2 of 124 tools, best match first:
         - mail_send: Lets mail do send
         - http_request: Sends one HTTP request to a web API. (url, method?, headers?, body?)
         ");

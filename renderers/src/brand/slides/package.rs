@@ -272,7 +272,7 @@ fn has_id(element: &TreeElement) -> bool {
     element.attribute("r:id").is_some()
 }
 
-/// The pictures that Office draws. Vector graphics with scripts are none of them.
+/// The picture formats that Office draws. SVG is excluded, because it may contain scripts.
 fn content_type(extension: &str) -> Option<&'static str> {
     Some(match extension {
         "png" => "image/png",
