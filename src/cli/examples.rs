@@ -168,9 +168,9 @@ pub(super) const SKILL_SCAN: &str = "\
 Examples:
   countersign skill scan ./letters";
 
-pub(super) const SKILL_VOUCH: &str = "\
+pub(super) const SKILL_TRUST: &str = "\
 Examples:
-  countersign skill vouch letters";
+  countersign skill trust letters";
 
 pub(super) const SKILL_REMOVE: &str = "\
 Examples:

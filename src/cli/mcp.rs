@@ -92,7 +92,7 @@ async fn list(store: &Store, server: Option<String>, output: OutputFormat) -> Re
 fn line(pin: &Pin) -> String {
     let state = match pin.state() {
         PinState::Seen => "as first seen".to_owned(),
-        PinState::Vouched => format!("trusted by {}", pin.vouched_by),
+        PinState::Trusted => format!("trusted by {}", pin.trusted_by),
         PinState::Changed => "CHANGED, withheld".to_owned(),
     };
     let (tool, digest) = (one_line(&pin.tool), pins::digest(pin.now()));

@@ -52,8 +52,8 @@ enum SkillCommand {
         source: String,
     },
     /// Trust a skill as it is now: loading it no longer taints conversations
-    #[command(after_help = examples::SKILL_VOUCH)]
-    Vouch {
+    #[command(alias = "vouch", after_help = examples::SKILL_TRUST)]
+    Trust {
         /// The name of the skill
         name: String,
     },
@@ -83,8 +83,8 @@ pub fn run(config: &Config, args: SkillArgs) -> Result<()> {
         }
         SkillCommand::List(output) => say(&list(&folder, output)?),
         SkillCommand::Scan { source } => say(&scan(&folder, &source)?),
-        SkillCommand::Vouch { name } => {
-            folder::vouch(&folder::lock(&folder)?, &name)?;
+        SkillCommand::Trust { name } => {
+            folder::trust(&folder::lock(&folder)?, &name)?;
             say(&format!("{name} is trusted until it changes."))
         }
         SkillCommand::Remove { name } => {
@@ -145,7 +145,7 @@ fn install(folder: &Path, source: &str, accepted: &BTreeSet<&'static str>) -> Re
         match done {
             Ok(name) => report.push(format!(
                 "{name} was installed. Loading it taints a conversation, because it is untrusted \
-                    content: review it, then run `countersign skill vouch {name}`."
+                    content: review it, then run `countersign skill trust {name}`."
             )),
             Err(problem) => {
                 installed.refused += 1;

@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub fn routes() -> OpenApiRouter<Arc<Admin>> {
-    OpenApiRouter::new().routes(routes!(index)).routes(routes!(vouch))
+    OpenApiRouter::new().routes(routes!(index)).routes(routes!(trust_tool))
 }
 
 /// A tool of an MCP server that was ever seen.
@@ -61,7 +61,7 @@ impl From<Pin> for PinView {
     fn from(pin: Pin) -> Self {
         let state = match pin.state() {
             PinState::Seen => "seen",
-            PinState::Vouched => "trusted",
+            PinState::Trusted => "trusted",
             PinState::Changed => "changed",
         };
         let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
@@ -70,7 +70,7 @@ impl From<Pin> for PinView {
             digest: pins::digest(pin.now()),
             was: read(&pin.definition),
             is: pin.offered.as_deref().map(read),
-            trusted_by: Some(pin.vouched_by).filter(|by| !by.is_empty()),
+            trusted_by: Some(pin.trusted_by).filter(|by| !by.is_empty()),
             server: pin.server,
             tool: pin.tool,
         }
@@ -129,10 +129,10 @@ async fn index(
 }
 
 /// Trust a tool as it is: it is no longer withheld, and its own claim to be read-only is believed
-#[utoipa::path(put, path = "/mcp-servers/{id}/trust", tag = "tools",
+#[utoipa::path(put, path = "/mcp-servers/{id}/trust", tag = "tools", operation_id = "vouch",
     params(("id" = String, Path)), request_body = TrustBody,
     responses((status = 200, body = PinView)), extensions(("x-role" = json!("operator"))))]
-async fn vouch(
+async fn trust_tool(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
     PathNames(id): PathNames<String>,

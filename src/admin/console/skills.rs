@@ -157,7 +157,7 @@ fn apply(path: &path::Path, name: &str, form: &SkillForm) -> Result<SkillChanged
         return Ok(SkillChanged::Other);
     }
     match form.then {
-        SkillAction::Trust => folder::vouch(&lock, name)?,
+        SkillAction::Trust => folder::trust(&lock, name)?,
         SkillAction::Remove => folder::remove(&lock, name)?,
     }
     Ok(SkillChanged::Done)

@@ -40,7 +40,7 @@ pub struct Pin {
     /// The current definition, if it differs.
     pub offered: Option<String>,
     /// Who trusted it; empty if nobody did.
-    pub vouched_by: String,
+    pub trusted_by: String,
     /// When the server last offered it, to the day.
     pub seen_at: Option<DateTime<Utc>>,
 }
@@ -51,7 +51,7 @@ pub enum PinState {
     /// The tool is as first seen. Its own claims that it is harmless are ignored.
     Seen,
     /// An operator trusted this definition.
-    Vouched,
+    Trusted,
     /// The definition has changed, so the tool is withheld until an operator has reviewed it.
     Changed,
 }
@@ -63,10 +63,10 @@ impl Pin {
     }
 
     pub fn state(&self) -> PinState {
-        match (&self.offered, self.vouched_by.as_str()) {
+        match (&self.offered, self.trusted_by.as_str()) {
             (Some(_), _) => PinState::Changed,
             (None, "") => PinState::Seen,
-            (None, _) => PinState::Vouched,
+            (None, _) => PinState::Trusted,
         }
     }
 }
@@ -106,7 +106,7 @@ impl From<PinRow> for Pin {
             tool: row.tool,
             definition: row.definition,
             offered: row.offered,
-            vouched_by: row.vouched_by,
+            trusted_by: row.vouched_by,
             seen_at: row.seen_at.map(at),
         }
     }

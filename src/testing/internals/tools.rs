@@ -63,7 +63,7 @@ pub mod shell {
 }
 pub mod skills {
     pub mod folder {
-        pub use crate::tools::skills::folder::{lock, put, vouch};
+        pub use crate::tools::skills::folder::{lock, put, trust};
     }
     pub mod package {
         pub use crate::tools::skills::package::Package;

@@ -190,7 +190,7 @@ fn withheld(server: &str, tool: &str) -> String {
 
 /// A server's claim that a tool is harmless counts if an operator trusts the tool.
 fn effect(tool: &Definition, pin_state: PinState) -> EffectClass {
-    let hints = tool.annotations.as_ref().filter(|_| pin_state == PinState::Vouched);
+    let hints = tool.annotations.as_ref().filter(|_| pin_state == PinState::Trusted);
     match hints {
         Some(h) if h.read_only_hint == Some(true) => EffectClass::ReadOnly,
         Some(h) if h.idempotent_hint == Some(true) => EffectClass::Idempotent,

@@ -29,7 +29,8 @@ const ORIGIN: &str = ".origin.json";
 pub struct SkillOrigin {
     pub source: String,
     /// The digest of the contents that the operator trusts.
-    pub vouched: Option<String>,
+    #[serde(rename = "vouched")]
+    pub trusted: Option<String>,
     /// Whether no conversation gets it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disabled: bool,
@@ -106,14 +107,14 @@ pub fn kept(place: &Path) -> Result<InstalledSkill> {
         front.warnings.push(format!("its folder is named `{folder_name}`"));
     }
     let origin = origin(place)?;
-    let vouched = origin.as_ref().is_none_or(|o| o.vouched.as_ref() == Some(&digest(&package)));
+    let is_trusted = origin.as_ref().is_none_or(|o| o.trusted.as_ref() == Some(&digest(&package)));
     let texts = package.files.iter().filter(|(_, file)| file.bytes.len() <= TEXT_BYTES);
     let texts = texts.filter_map(|(path, _)| Some((path.clone(), package.text(path)?.to_owned())));
     let skill = Skill {
         name: front.name.unwrap_or(folder_name),
         description: front.description.split_whitespace().collect::<Vec<_>>().join(" "),
         files: texts.collect(),
-        untrusted: !vouched,
+        untrusted: !is_trusted,
     };
     Ok(InstalledSkill { skill, origin, warnings: front.warnings })
 }
@@ -172,7 +173,7 @@ pub fn put(lock: &FolderLock, name: &str, package: &Package, source: &str) -> Re
     );
     let new = folder.join(format!(".new-{}", uuid::Uuid::new_v4().simple()));
     let written = package.write(&new).and_then(|()| {
-        let origin = SkillOrigin { source: source.to_owned(), vouched: None, disabled: false };
+        let origin = SkillOrigin { source: source.to_owned(), trusted: None, disabled: false };
         fs::write(new.join(ORIGIN), serde_json::to_vec_pretty(&origin)?)?;
         let place = folder.join(name);
         // At no time is the skill missing.
@@ -193,11 +194,11 @@ pub fn remove(lock: &FolderLock, name: &str) -> Result<()> {
     fs::remove_dir_all(&old).with_context(|| format!("removing {}", old.display()))
 }
 
-/// Records that the operator trusts it as it is now.
-pub fn vouch(lock: &FolderLock, name: &str) -> Result<()> {
+/// Records that the operator trusts the skill as it is now.
+pub fn trust(lock: &FolderLock, name: &str) -> Result<()> {
     let place = find(lock.folder(), name)?;
     let Some(mut origin) = origin(&place)? else { bail!("`{name}` is your own already") };
-    origin.vouched = Some(digest(&Package::of_folder(&place)?));
+    origin.trusted = Some(digest(&Package::of_folder(&place)?));
     write_origin(&place, &origin)
 }
 

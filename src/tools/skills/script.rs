@@ -153,7 +153,7 @@ impl RunSkillScript {
         match self.ways.get(&skill.name) {
             Some(_) if skill.untrusted => Err(ToolError::NotAuthorized(format!(
                 "`{0}` may reach hosts, but nobody trusts it as it is now: run `countersign skill \
-                    vouch {0}`",
+                    trust {0}`",
                 skill.name
             ))),
             way => Ok(way),

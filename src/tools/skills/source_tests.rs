@@ -34,7 +34,7 @@ fn whole(path: &Path) -> Result<(String, Package)> {
 }
 
 #[test]
-fn skills_of_a_zip_file_are_installed_and_can_be_vouched_for() {
+fn skills_of_a_zip_file_are_installed_and_can_be_trusted() {
     let home = tempfile::tempdir().unwrap();
     let files: &[(&str, &[u8])] = &[
         ("pack/letters/SKILL.md", LETTERS.as_bytes()),
@@ -57,10 +57,10 @@ fn skills_of_a_zip_file_are_installed_and_can_be_vouched_for() {
     let names: Vec<_> = kept[0].skill.files.keys().map(String::as_str).collect();
     assert_eq!(names, ["SKILL.md", "examples/SKILL.md", "references/forms.md", "scripts/count.sh"]);
 
-    folder::vouch(&folder::lock(&skills_dir).unwrap(), "letters").unwrap();
+    folder::trust(&folder::lock(&skills_dir).unwrap(), "letters").unwrap();
     assert!(!folder::all(&skills_dir)[0].skill.untrusted);
     fs::write(skills_dir.join("letters/references/forms.md"), "Others").unwrap();
-    assert!(folder::all(&skills_dir)[0].skill.untrusted, "he vouched for other bytes");
+    assert!(folder::all(&skills_dir)[0].skill.untrusted, "other bytes were trusted");
     folder::remove(&folder::lock(&skills_dir).unwrap(), "letters").unwrap();
     assert!(folder::all(&skills_dir).is_empty());
     assert!(folder::remove(&folder::lock(&skills_dir).unwrap(), "letters").is_err());
@@ -86,7 +86,7 @@ fn ones_own_skills_are_loaded_leniently() {
     assert_eq!(kept[0].warnings, ["its folder is named `a`"]);
     assert!(kept.iter().all(|kept| !kept.skill.untrusted));
     assert!(
-        folder::vouch(&folder::lock(home.path()).unwrap(), "odd")
+        folder::trust(&folder::lock(home.path()).unwrap(), "odd")
             .unwrap_err()
             .to_string()
             .contains("your own")

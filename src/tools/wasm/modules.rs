@@ -167,7 +167,7 @@ impl ModuleLoader {
         }
         statuses.sort_by(|a, b| a.module.cmp(&b.module));
         // Of two tools with the same name, the trusted one keeps it.
-        tools.sort_by_key(|(state, _)| *state != PinState::Vouched);
+        tools.sort_by_key(|(state, _)| *state != PinState::Trusted);
         self.seen = Some(SeenModules { stamp, version, at: now });
         Ok(Some(FoundModules {
             tools: tools.into_iter().map(|(_, tool)| tool).collect(),
@@ -244,7 +244,7 @@ impl ReadyModule {
             module: self.module.clone(),
             file: self.path.display().to_string(),
             state: match state {
-                PinState::Vouched => ModuleState::Trusted,
+                PinState::Trusted => ModuleState::Trusted,
                 PinState::Seen => ModuleState::Untrusted,
                 PinState::Changed => ModuleState::Changed,
             },
@@ -283,7 +283,7 @@ impl ReadyModule {
 /// Why a tool is not available, and what an operator can do.
 fn untrusted(module: &str, state: PinState) -> Option<String> {
     let why = match state {
-        PinState::Vouched => return None,
+        PinState::Trusted => return None,
         PinState::Seen => "no operator has trusted it yet",
         PinState::Changed => "it or its manifest has changed since an operator saw it",
     };

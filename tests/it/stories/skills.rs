@@ -47,9 +47,9 @@ fn tools(prompt: &Prompt) -> Vec<&str> {
 }
 
 story! {
-    /// An installed skill is untrusted until the operator vouches for its current content.
+    /// An installed skill is untrusted until the operator trusts its current content.
     /// Proves S16.
-    async fn a_skill_from_elsewhere_taints_until_somebody_vouches_for_it(world: &mut World) {
+    async fn a_skill_from_elsewhere_taints_until_somebody_trusts_it(world: &mut World) {
         let mut package = Package::default();
         package.add("SKILL.md", MAIN.as_bytes(), false).unwrap();
         folder::put(&folder::lock(&skills_dir(world)).unwrap(), "letters", &package, "https://example.org/x").unwrap();
@@ -59,7 +59,7 @@ story! {
         assert_eq!(taint(world).await, ["load_skill letters"]);
 
         world.ann_says("/new").await;
-        folder::vouch(&folder::lock(&skills_dir(world)).unwrap(), "letters").unwrap();
+        folder::trust(&folder::lock(&skills_dir(world)).unwrap(), "letters").unwrap();
         world.model_will(call("load_skill", json!({ "name": "letters" })));
         world.model_will(say("Dear Ann,"));
         world.ann_says("write me a letter").await;
@@ -335,8 +335,8 @@ story! {
         package.add("scripts/reach.py", script.as_bytes(), false).unwrap();
         folder::put(&folder::lock(&skills_dir(world)).unwrap(), "letters", &package, "https://example.org/x").unwrap();
         let said = reaches(world, "letters").await;
-        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody trusts it as it is now: run `countersign skill vouch letters`");
-        folder::vouch(&folder::lock(&skills_dir(world)).unwrap(), "letters").unwrap();
+        assert_snapshot!(stable(&said), @"Not authorized: `letters` may reach hosts, but nobody trusts it as it is now: run `countersign skill trust letters`");
+        folder::trust(&folder::lock(&skills_dir(world)).unwrap(), "letters").unwrap();
         assert!(reaches(world, "letters").await.contains("200 Connection established"));
         assert_eq!(server.asked().len(), 2);
     }
