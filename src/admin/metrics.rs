@@ -56,7 +56,7 @@ pub const METRICS: &[(&str, MetricKind, &str)] = &[
     (committed::STEPS, MetricKind::Counter, "Model replies"),
     (committed::TOOL_CALLS, MetricKind::Counter, "Tool calls that have ended"),
     (committed::TOOL_SECONDS, MetricKind::Histogram, "Duration of tool calls"),
-    (committed::ASKED, MetricKind::Counter, "Approvals requested"),
+    (committed::REQUESTED, MetricKind::Counter, "Approvals requested"),
     (committed::APPROVALS, MetricKind::Counter, "Approvals settled"),
     (committed::APPROVAL_SECONDS, MetricKind::Histogram, "Time until approvals were settled"),
     (committed::SENDS, MetricKind::Counter, "Attempts to send a message to a platform"),
@@ -134,7 +134,7 @@ pub fn begin(gateway: &Gateway) {
         }
     }
     metrics::counter!(committed::STEPS).increment(0);
-    metrics::counter!(committed::ASKED).increment(0);
+    metrics::counter!(committed::REQUESTED).increment(0);
     metrics::counter!(EVENTS_READ).increment(0);
     metrics::counter!(committed::UNPARSED).increment(0);
     metrics::counter!(UNREADABLE_ROWS).increment(0);

@@ -631,7 +631,7 @@ mod tests {
         run.record(Event::Replied { text: String::new(), calls, upto, usage });
         let digest = guard::digest_of(&call, &GuardContext::default());
         let (approval, asks) = (ApprovalId::from("a"), ApprovalPurpose::Allow);
-        run.record(Event::ApprovalAsked {
+        run.record(Event::ApprovalRequested {
             approval: approval.clone(),
             call: id.clone(),
             digest,

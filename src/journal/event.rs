@@ -36,7 +36,8 @@ pub enum Event {
     /// A call ended: done, failed, denied or withdrawn.
     ToolFinished { call: CallId, result: ToolResult },
     /// An approval was requested from the people in the place.
-    ApprovalAsked { approval: ApprovalId, call: CallId, digest: String, asks: ApprovalPurpose },
+    #[serde(rename = "approval_asked")]
+    ApprovalRequested { approval: ApprovalId, call: CallId, digest: String, asks: ApprovalPurpose },
     /// An approval was decided, by a person or a timeout.
     ApprovalDecided { approval: ApprovalId, call: CallId, decision: Decision, by: Decider },
     /// Untrusted content entered the conversation: a web page, a server's response, a file.

@@ -104,7 +104,7 @@ mod tests {
             Event::Replied { .. } => "replied",
             Event::ToolStarted { .. } => "tool_started",
             Event::ToolFinished { .. } => "tool_finished",
-            Event::ApprovalAsked { .. } => "approval_asked",
+            Event::ApprovalRequested { .. } => "approval_asked",
             Event::ApprovalDecided { .. } => "approval_decided",
             Event::Tainted { .. } => "tainted",
             Event::ToolsEnabled { .. } => "tools_enabled",

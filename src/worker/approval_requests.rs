@@ -62,7 +62,7 @@ pub(super) async fn approvals_left(turn: &Turn<'_>) -> Result<usize> {
     let conversation = turn.claimed.lease.home().clone();
     let since = gateway.clock.now() - TimeDelta::hours(1);
     let count = gateway.store.read(move |tx| {
-        Box::pin(async move { store::approvals::asked_since(tx, &conversation, since).await })
+        Box::pin(async move { store::approvals::requested_since(tx, &conversation, since).await })
     });
     Ok(PER_HOUR.saturating_sub(count.await?))
 }

@@ -136,7 +136,7 @@ impl Recorder {
 /// All typical activities of a gateway in a day.
 async fn a_day(world: &mut World) {
     let hearer = webhooks::Hearer::start(&["204 No Content"]).await;
-    webhooks::subscribe(world, &hearer.url, &[Topic::ApprovalAsked, Topic::TurnFinished], None);
+    webhooks::subscribe(world, &hearer.url, &[Topic::ApprovalRequested, Topic::TurnFinished], None);
     let daily = &mut world.config.limits;
     (daily.person.messages, daily.conversation.tokens) = (Some(1_000), Some(1_000_000));
     daily.all.cost = Some(1_000.0);

@@ -371,6 +371,20 @@ fn banned_names(source: &syntax::Source) -> Vec<&str> {
     names.filter(is_banned).map(String::as_str).collect()
 }
 
+/// The variables of the console's templates are names, too.
+#[test]
+fn variables_of_templates_say_what_they_are() {
+    for entry in fs::read_dir(root().join("src/admin/console/pages")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let loops = text.split("{% for ").skip(1).filter_map(|rest| rest.split_once(" in "));
+        for (variables, _) in loops {
+            let banned = BANNED_IN_NAMES.iter().find(|word| contains_word(variables, word));
+            assert!(banned.is_none(), "{}: {variables}", path.display());
+        }
+    }
+}
+
 /// Unit tests and words that only contain a banned one are not meant.
 #[test]
 fn banned_words_are_found_in_names_of_every_kind() {

@@ -102,7 +102,7 @@ impl Trace {
                 Vec::new()
             }
             Event::Replied { calls, upto, .. } => self.replied(entry, calls, *upto),
-            Event::ApprovalAsked { call, .. } => self.change(entry, call, CallStatus::Asked),
+            Event::ApprovalRequested { call, .. } => self.change(entry, call, CallStatus::Asked),
             Event::ApprovalDecided { call, .. } | Event::ToolStarted { call } => {
                 self.change(entry, call, CallStatus::Running)
             }

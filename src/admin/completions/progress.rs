@@ -70,7 +70,7 @@ impl TurnProgress {
             Event::Stopped { .. } | Event::Restarted { .. } if self.said.is_some() => {
                 self.end(entry, TurnEnd::Stopped);
             }
-            Event::ApprovalAsked { approval, .. } => {
+            Event::ApprovalRequested { approval, .. } => {
                 self.pending.insert(approval.clone());
             }
             Event::ApprovalDecided { approval, .. } => {

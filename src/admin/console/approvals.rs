@@ -33,8 +33,8 @@ pub async fn open(context: PageContext, Params(slice): Params<Slice>) -> Result<
     for approval in &found.items {
         approvals.extend(whole(&context.admin, &approval.id).await?);
     }
-    let live = format!("/console/events?of=questions&seen={seen}");
-    let values = json!({ "questions": approvals, "found": found, "live": live });
+    let live = format!("/console/events?of=approvals&seen={seen}");
+    let values = json!({ "approvals": approvals, "found": found, "live": live });
     context.page("approvals.html", values).await
 }
 

@@ -45,7 +45,7 @@ pub async fn index(context: PageContext) -> Result<Response, Problem> {
         "waiting_ms": figures.outbox.oldest_ms,
         "busy": figures.held,
         "pending": figures.approvals.count,
-        "questions": pending_approvals,
+        "approvals": pending_approvals,
         "failed": failed,
         "today": today,
     });

@@ -144,11 +144,11 @@ impl TimelineBuilder {
                 TimelineStep { children, ..note(title) }
             }
             Event::ResultReused { call, .. } => note(self.about(call.as_str(), texts.tool_reused)),
-            Event::ApprovalAsked { approval, call, asks, .. } => {
+            Event::ApprovalRequested { approval, call, asks, .. } => {
                 self.asked.insert(approval.0, at);
                 let template = match asks {
-                    ApprovalPurpose::Allow => texts.approval_asked,
-                    ApprovalPurpose::Retry => texts.retry_asked,
+                    ApprovalPurpose::Allow => texts.approval_requested,
+                    ApprovalPurpose::Retry => texts.retry_requested,
                     ApprovalPurpose::Answer => texts.elicitation,
                 };
                 let title = self.about(call.as_str(), template);

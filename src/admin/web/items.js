@@ -105,9 +105,9 @@ export const draw = {
       const look = "ar".includes(choice.key) ? "primary" : choice.key === "d" ? "danger" : "";
       choices.append(makeButton(look, choice.label, () => press(item.approval, choice.key, choices, back)));
     }
-    const question = card("question", item.html);
-    question.append(choices, back);
-    return fromBot(item, question);
+    const request = card("approval", item.html);
+    request.append(choices, back);
+    return fromBot(item, request);
   },
   call(item) {
     const what = make("span", "what");
@@ -210,7 +210,7 @@ async function press(approval, key, choices, back) {
 }
 
 // An edit replaces the item that it edits, whatever both are: a proposed grant, a vote and a granted
-// permission are questions with other words and buttons. Returns whether the item is new here.
+// permission are approval requests with other words and buttons. Returns whether the item is new here.
 export function put(item, focusAfter) {
   const old = log.querySelector(`:scope > [data-id="${CSS.escape(item.id)}"]`);
   if (old && old.dataset.edit >= item.edit) return false;

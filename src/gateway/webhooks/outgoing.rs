@@ -125,7 +125,7 @@ fn body(
     delivery: &DueDelivery,
     subscription: &Subscription,
 ) -> String {
-    let asks = delivery.topic == Topic::ApprovalAsked.name() && subscription.role.is_some();
+    let asks = delivery.topic == Topic::ApprovalRequested.name() && subscription.role.is_some();
     let payload: Option<Value> = serde_json::from_str(&delivery.body).ok().filter(|_| asks);
     let Some(mut payload) = payload else { return delivery.body.clone() };
     let answers = callback::addresses(

@@ -171,7 +171,7 @@ impl Session {
                 self.finished(call, result);
                 self.stop_waiting(entry.at);
             }
-            Event::ApprovalAsked { approval, call, digest, asks } => {
+            Event::ApprovalRequested { approval, call, digest, asks } => {
                 let (approval, digest) = (approval.clone(), digest.clone());
                 self.asked(entry.at, call, CallState::Asked { approval, asks: *asks, digest });
             }
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn waiting_for_people_does_not_count_as_turn_time() {
         let at = |minutes| DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
-        let asked = |call: &str, asks| Event::ApprovalAsked {
+        let asked = |call: &str, asks| Event::ApprovalRequested {
             approval: "q".into(),
             call: call.into(),
             digest: String::new(),

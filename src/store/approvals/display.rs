@@ -173,7 +173,7 @@ pub async fn parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<Outgoin
         tx,
         fetch_all,
         "
-        -- parts of a question
+        -- parts of an approval
         SELECT body FROM outbox
         WHERE approval = $1
         ORDER BY seq, part, id",
@@ -189,7 +189,7 @@ pub async fn drop_parts(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<()> {
         tx,
         execute,
         "
-        -- drop the parts of a question
+        -- drop the parts of an approval
         UPDATE outbox
         SET status = CASE WHEN status = 'waiting' THEN 'refused' ELSE status END, approval = NULL
         WHERE approval = $1",

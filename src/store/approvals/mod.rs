@@ -262,7 +262,7 @@ pub async fn open(tx: &mut Tx<'_>, limit: usize) -> Result<Vec<Approval>> {
 }
 
 /// How many approvals a conversation and its sub-agents have requested since then.
-pub async fn asked_since(
+pub async fn requested_since(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
     since: DateTime<Utc>,

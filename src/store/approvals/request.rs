@@ -40,7 +40,7 @@ pub struct NewApproval {
 impl NewApproval {
     /// The event for the journal.
     pub fn event(&self) -> Event {
-        Event::ApprovalAsked {
+        Event::ApprovalRequested {
             approval: self.id.clone(),
             call: self.call.clone(),
             digest: self.digest.clone(),

@@ -11,7 +11,7 @@ pub const TURNS: &str = "countersign_turns_total";
 pub const STEPS: &str = "countersign_steps_total";
 pub const TOOL_CALLS: &str = "countersign_tool_calls_total";
 pub const TOOL_SECONDS: &str = "countersign_tool_seconds";
-pub const ASKED: &str = "countersign_approvals_asked_total";
+pub const REQUESTED: &str = "countersign_approvals_asked_total";
 pub const APPROVALS: &str = "countersign_approvals_total";
 pub const APPROVAL_SECONDS: &str = "countersign_approval_seconds";
 pub const SENDS: &str = "countersign_sends_total";
@@ -31,7 +31,7 @@ pub fn of_event(event: &Event) -> Vec<Count> {
         }
         Event::Failed { .. } => turn("failed"),
         Event::Stopped { .. } => turn("stopped"),
-        Event::ApprovalAsked { .. } => vec![Count::more(ASKED, &[], 1)],
+        Event::ApprovalRequested { .. } => vec![Count::more(REQUESTED, &[], 1)],
         Event::ToolFinished { result, .. } => vec![
             Count::more(TOOL_CALLS, &[("outcome", outcome(result.outcome))], 1),
             Count::took(TOOL_SECONDS, result.took_ms),

@@ -18,7 +18,7 @@ use crate::{
 )]
 pub enum Topic {
     #[serde(rename = "approval.asked")]
-    ApprovalAsked,
+    ApprovalRequested,
     #[serde(rename = "approval.decided")]
     ApprovalDecided,
     #[serde(rename = "turn.finished")]
@@ -200,7 +200,7 @@ pub(in crate::store) async fn asked(
         "requester": asked.requester,
         "expires_at": asked.expires_at,
     });
-    note_of(tx, conversation, Topic::ApprovalAsked, data, now).await
+    note_of(tx, conversation, Topic::ApprovalRequested, data, now).await
 }
 
 /// Files are reported when they are sent.

@@ -106,10 +106,10 @@ pub(super) const TEXTS: &[ConsoleText] = &[
         "{{ today.requests }} 次模型请求，{{ today.tokens }} 令牌，{{ today.calls }} 次工具调用",
     ),
     text(
-        "on {{ question.channel }}, until {{ question.expires_at|instant }}",
-        "auf {{ question.channel }}, bis {{ question.expires_at|instant }}",
-        "en {{ question.channel }}, hasta {{ question.expires_at|instant }}",
-        "在 {{ question.channel }}，截止 {{ question.expires_at|instant }}",
+        "on {{ approval.channel }}, until {{ approval.expires_at|instant }}",
+        "auf {{ approval.channel }}, bis {{ approval.expires_at|instant }}",
+        "en {{ approval.channel }}, hasta {{ approval.expires_at|instant }}",
+        "在 {{ approval.channel }}，截止 {{ approval.expires_at|instant }}",
     ),
     text(
         "Rule saved. It takes effect immediately on all nodes.",

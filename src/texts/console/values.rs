@@ -74,7 +74,6 @@ pub(super) const TEXTS: &[ConsoleText] = &[
     text("note", "Notiz", "nota", "备注"),
     text("attention", "Achtung", "atención", "注意"),
     text("text", "Text", "texto", "文本"),
-    text("question", "Anfrage", "solicitud", "请求"),
     text("settled", "entschieden", "decidida", "已决定"),
     text("file", "Datei", "archivo", "文件"),
     text(

@@ -441,7 +441,7 @@ mod tests {
             fake.makes(1_000_000, MP4);
             let arguments = json!({ "prompt": "a river" });
             let first = tool(&fake, provider, &store);
-            // After the first question, the reference to the job is recorded.
+            // After the first request for its state, the reference to the job is recorded.
             let asked = async {
                 while fake.asked().len() < 2 {
                     let never = std::future::pending::<()>();

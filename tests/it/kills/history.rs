@@ -209,7 +209,7 @@ fn every_run_was_allowed(history: &History) -> Vec<String> {
         }
         let asked = history
             .events()
-            .any(|e| matches!(e, Event::ApprovalAsked { call: id, .. } if *id == call.id));
+            .any(|e| matches!(e, Event::ApprovalRequested { call: id, .. } if *id == call.id));
         let done = history.events().any(|event| {
             matches!(event, Event::ToolFinished { call: id, result }
                 if *id == call.id && result.outcome == Outcome::Done)
@@ -238,7 +238,7 @@ fn is_leave(event: &Event, call: &Call, kind: ApprovalPurpose, history: &History
     let in_time = history.decided.get(approval.as_str()).is_some_and(|(at, until)| at < until);
     let context = GuardContext { folder: history.folder.clone(), ..GuardContext::default() };
     let meant = history.events().any(|event| {
-        matches!(event, Event::ApprovalAsked { approval: asked, digest, asks, .. }
+        matches!(event, Event::ApprovalRequested { approval: asked, digest, asks, .. }
             if asked == approval && *asks == kind && *digest == digest_of(call, &context))
     });
     *id == call.id && allows && may && in_time && meant

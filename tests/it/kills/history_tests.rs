@@ -28,7 +28,7 @@ fn replied(text: &str, calls: Vec<Call>, upto: i64) -> Event {
 }
 
 fn asked(approval: &str, asks: ApprovalPurpose) -> Event {
-    Event::ApprovalAsked {
+    Event::ApprovalRequested {
         approval: ApprovalId::from(approval),
         call: CallId::from("c1"),
         digest: digest_of(&launch(), &GuardContext::default()),

@@ -272,7 +272,7 @@ story! {
 
         // A role can watch only what it may see.
         let vic = Operator::signed_in(&served, "vic").await;
-        assert_eq!(vic.looks("/events?of=questions").await.status(), StatusCode::FORBIDDEN);
+        assert_eq!(vic.looks("/events?of=approvals").await.status(), StatusCode::FORBIDDEN);
         assert_eq!(amy.looks("/events?of=conversation&id=x").await.status(), StatusCode::FORBIDDEN);
     }
 }
@@ -621,7 +621,7 @@ story! {
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;
         let hostile = "<script>x</script>";
-        let topics = [Topic::ApprovalAsked, Topic::TurnFinished];
+        let topics = [Topic::ApprovalRequested, Topic::TurnFinished];
         subscribe(world, "https://ops.example/hook", &topics, None);
         world.model_will(call("remind", json!({ "text": hostile, "every": "1h" })));
         world.model_will(say("Noted."));

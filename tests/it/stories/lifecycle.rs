@@ -190,7 +190,7 @@ story! {
         let steps = world.journal().await.into_iter().filter_map(|entry| match entry.event {
             Event::Said { .. } => Some("said"),
             Event::Replied { .. } => Some("replied"),
-            Event::ApprovalAsked { .. } => Some("asked"),
+            Event::ApprovalRequested { .. } => Some("asked"),
             Event::ApprovalDecided { .. } => Some("decided"),
             Event::ToolStarted { .. } => Some("started"),
             Event::ToolFinished { .. } => Some("finished"),

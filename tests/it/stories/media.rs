@@ -129,7 +129,7 @@ story! {
 
 /// A node that works until the fake has a job, and then dies.
 async fn dies_after_submitting(world: &World, fake: &FakeMedia, app: &App) {
-    // After the first question, the reference to the job is recorded.
+    // After the first request for its state, the reference to the job is recorded.
     let asked = async {
         while fake.asked().len() < 2 {
             let never = std::future::pending::<()>();

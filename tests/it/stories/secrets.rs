@@ -79,7 +79,7 @@ fn listens(world: &mut World) {
         url: "http://127.0.0.1:9/".parse().unwrap(),
         secret: Secret::Plain("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into()),
         previous_secret: None,
-        topics: vec![Topic::ApprovalAsked, Topic::ApprovalDecided, Topic::TurnFailed],
+        topics: vec![Topic::ApprovalRequested, Topic::ApprovalDecided, Topic::TurnFailed],
         role: None,
     }];
 }

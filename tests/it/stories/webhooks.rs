@@ -318,7 +318,7 @@ story! {
     /// decides an approval at a single-use URL.
     async fn a_subscriber_receives_events_and_decides(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
-        let topics = [Topic::ApprovalAsked, Topic::ApprovalDecided, Topic::TurnFinished];
+        let topics = [Topic::ApprovalRequested, Topic::ApprovalDecided, Topic::TurnFinished];
         subscribe(world, &hearer.url, &topics, Some(Role::Approver));
         world.guard("{ approvers = \"role:approver\" }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -361,7 +361,7 @@ story! {
     /// The answer URL expires with its approval, and unauthorized deciders are rejected.
     async fn an_answer_is_too_late_or_not_for_that_program(world: &mut World) {
         let hearer = Hearer::start(&["200 OK"]).await;
-        subscribe(world, &hearer.url, &[Topic::ApprovalAsked], Some(Role::Owner));
+        subscribe(world, &hearer.url, &[Topic::ApprovalRequested], Some(Role::Owner));
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;
         deliver_webhooks(world).await;
@@ -383,7 +383,7 @@ story! {
         goes_on(world).await;
         assert_eq!(world.deletions(), 0);
         // Without a role, the URL is not sent.
-        subscribe(world, &hearer.url, &[Topic::ApprovalAsked], None);
+        subscribe(world, &hearer.url, &[Topic::ApprovalRequested], None);
         world.model_will(call("delete", json!({ "path": "c.txt" })));
         world.ann_says("delete c.txt").await;
         deliver_webhooks(world).await;
@@ -395,7 +395,7 @@ story! {
     /// A callback URL that decided nothing, because a halt was in effect, works later; then once.
     async fn an_answer_during_a_halt_can_be_given_again(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
-        subscribe(world, &hearer.url, &[Topic::ApprovalAsked], Some(Role::Approver));
+        subscribe(world, &hearer.url, &[Topic::ApprovalRequested], Some(Role::Approver));
         world.guard("{ approvers = \"role:approver\" }");
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         world.ann_says("delete a.txt").await;

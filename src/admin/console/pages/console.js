@@ -159,8 +159,8 @@ if (main.dataset.live) {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
-  const question = event.submitter?.dataset.confirm;
-  if (question && !confirm(question)) return event.preventDefault();
+  const warning = event.submitter?.dataset.confirm;
+  if (warning && !confirm(warning)) return event.preventDefault();
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = "true";
   if (form.getAttribute("action") === "/sign-out") forget();
