@@ -8,7 +8,7 @@
 //! - [`idempotency`]: idempotency keys
 //! - [`document`], [`examples`]: the OpenAPI document, and an HTML page
 //! - [`parts`]: bodies, parameters and pages
-//! - [`approvals`], [`grants`], [`mod@panic`], [`rules`], [`audit`]: approvals and the guard
+//! - [`approvals`], [`grants`], [`halt`], [`rules`], [`audit`]: approvals and the guard
 //! - [`people`], [`conversations`], [`export`], [`schedules`], [`schedule_plans`], [`artifacts`]:
 //!   people and conversations
 //! - [`dead_letters`], [`webhooks`]: failed messages; webhook deliveries
@@ -27,10 +27,10 @@ pub mod document;
 mod examples;
 pub mod export;
 pub mod grants;
+pub mod halt;
 pub mod idempotency;
 pub mod inventory;
 pub mod mcp;
-pub mod panic;
 pub mod parts;
 pub mod people;
 pub mod rules;
@@ -90,7 +90,7 @@ fn resources() -> OpenApiRouter<Arc<Admin>> {
     OpenApiRouter::new()
         .merge(approvals::routes())
         .merge(grants::routes())
-        .merge(panic::routes())
+        .merge(halt::routes())
         .merge(audit::routes())
         .merge(tokens::routes())
         .merge(sessions::routes())

@@ -25,7 +25,7 @@ use super::localize::localized;
 use crate::{
     admin::{
         Admin,
-        api::{caller::Caller, panic},
+        api::{caller::Caller, halt},
         code_html::CodeBudget,
         language, markdown_html, percent,
         problem::{INVALID_FORM, Problem},
@@ -218,7 +218,7 @@ impl FromRequestParts<Arc<Admin>> for PageContext {
 impl PageContext {
     /// Renders a page within the common frame, on a thread for work that blocks.
     pub async fn page(&self, template: &'static str, values: Value) -> Result<Response, Problem> {
-        let halt = panic::state(&self.admin).await?;
+        let halt = halt::state(&self.admin).await?;
         let role = self.caller.role;
         let places = NAV.iter().filter(|(_, _, required)| role >= *required);
         let nav: Vec<_> = places

@@ -14,11 +14,11 @@ use crate::admin::{
     api::{
         artifacts, audit as facts,
         channels::{checked, reconnect_and_report},
+        halt::{halt_all, lift},
         inventory::{
             StatusView, UsageView, account, all_agents, all_channels, all_hooks, all_models,
             all_skills,
         },
-        panic::{halt_all, lift},
         parts::{Params, Slice},
         people,
     },
