@@ -7,9 +7,8 @@ use regex::Regex;
 
 use super::{
     AgentEntry, Config, GuardConfig, datasources,
-    limits::{
-        DailyEntry, HOOK_BYTES, HOOK_TIMEOUT, HookAction, HookEntry, LimitsConfig, ToolLimitEntry,
-    },
+    hooks::{HOOK_BYTES, HOOK_TIMEOUT, HookAction, HookEntry},
+    limits::{DailyEntry, LimitsConfig, ToolLimitEntry},
 };
 use crate::{
     agent::{

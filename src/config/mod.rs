@@ -13,10 +13,10 @@
 //! - [`listen`]: the address to listen on
 //! - [`pace`]: the rate limits of a channel
 //! - [`store`]: the database
-//! - [`limits`]: hooks, limits, redaction, audit
-//! - [`browser`], [`builder`], [`datasources`], [`extensions`], [`extraction`], [`guard`], [`http`],
-//!   [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`], [`schedules`], [`web`],
-//!   [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
+//! - [`limits`]: limits and redaction
+//! - [`audit`], [`browser`], [`builder`], [`datasources`], [`extensions`], [`extraction`],
+//!   [`guard`], [`hooks`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`],
+//!   [`schedules`], [`web`], [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
 //! - [`check`]: whether the values are consistent
@@ -25,6 +25,7 @@
 
 pub(crate) mod admin;
 mod agents;
+mod audit;
 pub(crate) mod browser;
 pub(crate) mod build;
 pub(crate) mod builder;
@@ -39,6 +40,7 @@ pub(crate) mod extensions;
 pub(crate) mod extraction;
 pub(crate) mod generation;
 mod guard;
+pub(crate) mod hooks;
 pub(crate) mod http;
 pub(crate) mod jobs;
 pub(crate) mod keys;
@@ -75,9 +77,11 @@ use std::{
 use crate::{gateway::BusyPolicy, tools::documents::Branding};
 use admin::AdminConfig;
 pub use agents::{AgentEntry, MemorySharing};
+use audit::AuditConfig;
 pub use channels::{ChannelEntry, ChannelKind, ChannelMode};
 pub use guard::GuardConfig;
-use limits::{AuditConfig, HookEntry, LimitsConfig, RedactionConfig};
+use hooks::HookEntry;
+use limits::{LimitsConfig, RedactionConfig};
 pub use mcp::McpEntry;
 use mistakes::{Mistake, Parsed};
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};

@@ -95,6 +95,7 @@ pub const RULES: &[RetentionRule] = &[
     rule("schedules", "retention.schedules after their end"),
     rule("notices", "retention.webhook_deliveries; longer while they wait"),
     rule("notice_tries", "with their delivery"),
+    // Sealed and deleted by `Store::seal`, which `worker/maintenance.rs` calls.
     rule("audit", "audit.retention, once sealed"),
     rule("audit_heads", "forever: they prove what was deleted"),
     rule("usage", "audit.retention"),

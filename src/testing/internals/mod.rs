@@ -114,8 +114,11 @@ pub mod config {
     pub mod keys {
         pub use crate::config::keys::{ConfigKey, ConfigSection, keys, sections};
     }
+    pub mod hooks {
+        pub use crate::config::hooks::{HookAction, HookEntry};
+    }
     pub mod limits {
-        pub use crate::config::limits::{HookAction, HookEntry, ToolLimitEntry};
+        pub use crate::config::limits::ToolLimitEntry;
     }
     pub mod models {
         pub use crate::config::models::ModelEntry;

@@ -1,7 +1,7 @@
 //! Software that is built in a chat: what people approve, see and pay, and the skill at the end.
 
 use countersign::testing::{
-    config::limits::{HookAction, HookEntry},
+    config::hooks::{HookAction, HookEntry},
     journal::{
         event::{Event, HookPoint},
         ids::ConversationId,

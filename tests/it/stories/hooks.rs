@@ -2,7 +2,7 @@
 
 use countersign::testing::{
     agent::{hooks::OnFailure, prompt::Message},
-    config::limits::{HookAction, HookEntry},
+    config::hooks::{HookAction, HookEntry},
     journal::event::{Event, HookPoint},
     llm::ModelError,
     scripted::{Gate, call, fail, say, wait},

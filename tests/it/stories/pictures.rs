@@ -7,7 +7,7 @@ use countersign::testing::{
         prompt::{Message, Picture, Prompt},
         rules::RuleEntry,
     },
-    config::limits::{HookAction, HookEntry},
+    config::hooks::{HookAction, HookEntry},
     journal::event::{Event, HookPoint},
     scripted::{call, say},
 };

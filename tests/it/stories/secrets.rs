@@ -5,7 +5,7 @@ use countersign::testing::{
     cli,
     config::{
         Config,
-        limits::{HookAction as Do, HookEntry},
+        hooks::{HookAction as Do, HookEntry},
         secret::Secret,
         webhooks::WebhookOutEntry,
     },
