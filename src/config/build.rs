@@ -56,22 +56,12 @@ pub fn whole_policy(config: &Config) -> Result<Policy> {
     Ok(policy)
 }
 
-/// Parses `90s`, `30m`, `12h`, `7d`.
+/// Parses `90s`, `30m`, `12h`, `7d`, `1h 30m` and the other forms that humantime accepts.
 pub fn duration(text: &str) -> Result<TimeDelta> {
     let wrong = || format!("`{text}` is not a duration; use 90s, 30m, 12h or 7d");
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit()).with_context(wrong)?;
-    let (number, unit) = text.split_at(split);
-    let number = number.parse::<i64>().ok().with_context(wrong)?;
-    let delta = match unit {
-        "ms" => TimeDelta::try_milliseconds(number),
-        "s" => TimeDelta::try_seconds(number),
-        "m" => TimeDelta::try_minutes(number),
-        "h" => TimeDelta::try_hours(number),
-        "d" => TimeDelta::try_days(number),
-        _ => bail!(wrong()),
-    };
-    delta.filter(|d| *d > TimeDelta::zero()).with_context(wrong)
+    let found = humantime::parse_duration(text.trim()).ok();
+    let found = found.and_then(|found| TimeDelta::from_std(found).ok());
+    found.filter(|found| *found > TimeDelta::zero()).with_context(wrong)
 }
 
 pub fn budget(agent: &AgentEntry) -> Budget {

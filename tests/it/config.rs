@@ -141,7 +141,7 @@ id = \"tg\"
 kind = \"telegram\"
 token = \"1:x\"
 agent = \"nobody\"
-debounce = \"1 second\"
+debounce = \"a second\"
 
 [[hooks]]
 name = \"h\"
@@ -160,7 +160,7 @@ artifacts = \"1h\"
       <folder>, line 21: models.large.fallback: there is no model `medium`; there are small and large
       <folder>, line 25: agents.default.model: there is no model `gpt`; there are small and large
       <folder>, line 31: channels.tg.agent: there is no agent `nobody`; the only one is default
-      <folder>, line 32: channels.tg.debounce: `1 second` is not a duration; use 90s, 30m, 12h or 7d
+      <folder>, line 32: channels.tg.debounce: `a second` is not a duration; use 90s, 30m, 12h or 7d
       <folder>, line 38: hooks.h.pattern: is not a valid regular expression: unclosed character class
       <folder>, line 41: retention.artifacts: must be at least 1d, because files are stored before anything refers to them
     ");
