@@ -10,4 +10,5 @@ mkdir -p "$COUNTERSIGN_TEST_MCP"
     @modelcontextprotocol/server-everything@2026.8.31 \
     @modelcontextprotocol/server-filesystem@2026.8.31)
 export COUNTERSIGN_TEST_MCP
-cargo nextest run --workspace --all-features --all-targets --locked -E 'test(other_peoples_server)'
+cargo nextest run --workspace --all-features --all-targets --locked --run-ignored only \
+    -E 'test(of_the_project_is_used)'

@@ -14,23 +14,19 @@ use tokio::{
     time,
 };
 
-/// The value of a variable; without it there is nothing to test against.
-fn variable(name: &str, what: &str) -> Option<String> {
-    let found = std::env::vars().find(|(known, _)| known == name).map(|(_, value)| value);
-    if found.is_none() {
-        eprintln!("skipped: {name} names no {what}");
-    }
-    found
+fn variable(name: &str) -> Option<String> {
+    std::env::vars().find(|(known, _)| known == name).map(|(_, value)| value)
 }
 
-fn python() -> Option<String> {
-    variable("COUNTERSIGN_TEST_PYTHON", "Python that has the package `mcp`")
+/// A Python that has the package `mcp`.
+fn python() -> String {
+    variable("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python")
 }
 
-/// The entry point of one of their servers.
-fn theirs(name: &str) -> Option<String> {
-    let folder = variable("COUNTERSIGN_TEST_MCP", "folder into which npm has put the servers")?;
-    Some(format!("{folder}/node_modules/@modelcontextprotocol/{name}/dist/index.js"))
+/// The entry point of one of the project's servers.
+fn server_of_the_project(name: &str) -> String {
+    let folder = variable("COUNTERSIGN_TEST_MCP").expect("the script names a folder");
+    format!("{folder}/node_modules/@modelcontextprotocol/{name}/dist/index.js")
 }
 
 fn peer() -> String {
@@ -79,7 +75,7 @@ async fn uses_the_peer(tools: &[Arc<dyn Tool>]) {
 /// Proves CA-31.
 #[tokio::test]
 async fn the_official_server_is_used_over_stdio() {
-    let Some(python) = python() else { return };
+    let python = python();
     for (protocol, spoken) in
         [(Protocol::Initialize, "2025-11-25"), (Protocol::Discover, "2026-07-28")]
     {
@@ -96,7 +92,7 @@ async fn the_official_server_is_used_over_stdio() {
 /// Proves CA-31.
 #[tokio::test]
 async fn the_official_server_is_used_over_http() {
-    let Some(python) = python() else { return };
+    let python = python();
     let port = ReservedPort::new();
     let mut command = Command::new(python);
     let command = command.args([peer(), "streamable-http".into(), port.number().to_string()]);
@@ -147,8 +143,9 @@ async fn uses_everything(tools: &[Arc<dyn Tool>]) {
 /// Every kind of content, over stdio and HTTP.
 /// Proves CA-31, CA-33.
 #[tokio::test]
-async fn other_peoples_server_everything_is_used() {
-    let Some(entry) = theirs("server-everything") else { return };
+#[ignore = "needs the project's servers: tests/peers/mcp_check.sh installs them and runs this"]
+async fn the_server_everything_of_the_project_is_used() {
+    let entry = server_of_the_project("server-everything");
     let fixture = McpFixture::new().await;
     let tools = fixture.tools(over_stdio("all", &["node", &entry, "stdio"])).await.expect("tools");
     uses_everything(&tools).await;
@@ -162,8 +159,9 @@ async fn other_peoples_server_everything_is_used() {
 }
 
 #[tokio::test]
-async fn other_peoples_server_filesystem_is_used() {
-    let Some(entry) = theirs("server-filesystem") else { return };
+#[ignore = "needs the project's servers: tests/peers/mcp_check.sh installs them and runs this"]
+async fn the_server_filesystem_of_the_project_is_used() {
+    let entry = server_of_the_project("server-filesystem");
     let fixture = McpFixture::new().await;
     let folder = fixture.folder.path().canonicalize().expect("a folder");
     let (folder, file) = (folder.display().to_string(), folder.join("a.txt"));
