@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
 #[async_trait]
 pub trait Clock: Send + Sync {
@@ -22,6 +23,12 @@ pub trait Clock: Send + Sync {
 pub async fn pause(duration: Duration) {
     #[expect(clippy::disallowed_methods, reason = "nothing signals the end of the wait")]
     tokio::time::sleep(duration).await;
+}
+
+/// Waits in real time until `stop` is cancelled, at most for `limit`. Returns whether it is
+/// cancelled.
+pub async fn stops_within(limit: Duration, stop: &CancellationToken) -> bool {
+    tokio::time::timeout(limit, stop.cancelled()).await.is_ok()
 }
 
 /// The clock of this process.

@@ -18,6 +18,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::{Admin, problem::Problem};
 use crate::{
+    clock::stops_within,
     gateway::{CHANNEL_UP, Gateway, breaker::SUSPENDED},
     store::{
         db::unreadable::UNREADABLE_ROWS,
@@ -146,7 +147,7 @@ pub fn begin(gateway: &Gateway) {
 
 /// Aggregates measurements until shutdown.
 pub async fn keep(gateway: Arc<Gateway>) {
-    while tokio::time::timeout(KEEP_EVERY, gateway.stop.cancelled()).await.is_err() {
+    while !stops_within(KEEP_EVERY, &gateway.stop).await {
         handle().run_upkeep();
     }
 }

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     agent::catalog::Tier,
+    clock::stops_within,
     config::{Config, McpEntry},
     tools::{
         extensions::installed::{InstalledServer, ServerFolder, ServerState},
@@ -93,7 +94,7 @@ async fn follow(connector: Connector) {
     let stop = connector.worker.gateway.stop.clone();
     loop {
         connector.supervise().await;
-        if tokio::time::timeout(RESCAN_EVERY, stop.cancelled()).await.is_ok() {
+        if stops_within(RESCAN_EVERY, &stop).await {
             return;
         }
         if connector.update().await {

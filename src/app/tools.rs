@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     agent::{catalog::Skill, naming::sanitise},
+    clock::stops_within,
     config::{
         AgentEntry, Config, McpEntry, ModelEntry, build, datasources::sources, secret::Secret,
     },
@@ -332,7 +333,7 @@ async fn follow_skills(worker: Arc<Worker>, config: Config) {
     let folders = folders(&config);
     let states = move || -> Vec<_> { folders.values().map(|place| folder::state(place)).collect() };
     let mut known = states();
-    while tokio::time::timeout(RESCAN_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
+    while !stops_within(RESCAN_EVERY, &worker.gateway.stop).await {
         let state = states();
         if state != known {
             known = state;

@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 
 use super::{App, RESCAN_EVERY, refresh_agents, tools};
 use crate::{
-    clock::Clock,
+    clock::{Clock, stops_within},
     config::Config,
     store::Store,
     tools::{
@@ -70,7 +70,7 @@ pub(super) fn watch(app: &App) {
 }
 
 async fn follow(worker: Arc<Worker>, config: Config, modules: SharedLoader) {
-    while tokio::time::timeout(RESCAN_EVERY, worker.gateway.stop.cancelled()).await.is_err() {
+    while !stops_within(RESCAN_EVERY, &worker.gateway.stop).await {
         if let Err(problem) = update(&worker, &config, &modules).await {
             tracing::error!(problem = format!("{problem:#}"), "could not update the WASM tools");
         }

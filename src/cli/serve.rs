@@ -13,6 +13,7 @@ use crate::{
     admin::reload::{CheckRequest, ProgramRequest},
     agent::redact::Redactor,
     app::reload::Serving,
+    clock::stops_within,
     config::{Config, ProviderName, channels, listen},
     gateway::Gateway,
     store::{
@@ -95,8 +96,7 @@ async fn say_connected(gateway: &Gateway, redactor: &Redactor) {
     let mut attempts = CONNECT_WITHIN.as_millis() / POLL_INTERVAL.as_millis();
     while !waiting.is_empty() && attempts > 0 {
         // Polls in real time, because nothing signals what another node reports.
-        let stopped = tokio::time::timeout(POLL_INTERVAL, gateway.stop.cancelled()).await;
-        if stopped.is_ok() {
+        if stops_within(POLL_INTERVAL, &gateway.stop).await {
             return;
         }
         attempts -= 1;

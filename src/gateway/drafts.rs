@@ -21,6 +21,7 @@ use super::{
     delivery::{removal, unstored},
 };
 use crate::{
+    clock::stops_within,
     journal::event::Seq,
     store::{
         db::transient::until_available,
@@ -257,7 +258,7 @@ impl Message {
                 return;
             };
             // In real time, because this waits for a platform.
-            let _ = tokio::time::timeout(wait, self.gateway.stop.cancelled()).await;
+            stops_within(wait, &self.gateway.stop).await;
         }
     }
 

@@ -4,6 +4,7 @@ use channels::{Outgoing, Place, SendError};
 use std::{sync::Arc, time::Duration};
 
 use super::Gateway;
+use crate::clock::stops_within;
 
 #[derive(Debug)]
 pub struct Ephemeral {
@@ -37,6 +38,6 @@ pub(super) async fn say(gateway: Arc<Gateway>, channel: String, reply: Ephemeral
             return;
         };
         // In real time, because this waits for a platform.
-        let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
+        stops_within(wait, &gateway.stop).await;
     }
 }

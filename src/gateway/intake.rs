@@ -15,6 +15,7 @@ use super::{
     receive::{self, Prepared, RateLimited, UpdateOutcome},
 };
 use crate::{
+    clock::stops_within,
     journal::role::Role,
     store::{channels::inbox, db::transient::is_transient},
     texts::Language,
@@ -90,7 +91,7 @@ async fn store_with_retries(
                 let problem = format!("{problem:#}");
                 tracing::warn!(channel.id = context.channel, problem, "retrying to store updates");
                 // In real time, because this waits for the database.
-                let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
+                stops_within(wait, &gateway.stop).await;
             }
             stored => return stored,
         }

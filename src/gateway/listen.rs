@@ -8,9 +8,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::Gateway;
-use crate::store::{
-    channels::{ChannelReport, inbox},
-    leases::DutyKind,
+use crate::{
+    clock::stops_within,
+    store::{
+        channels::{ChannelReport, inbox},
+        leases::DutyKind,
+    },
 };
 
 /// The metric that is 1 while this node listens on a channel.
@@ -107,7 +110,7 @@ async fn until_listening_must_end(
 
 async fn pause(gateway: &Gateway) {
     // In real time, because leases are compared by the database's clock.
-    let _ = tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
+    stops_within(gateway.store.heartbeat_every(), &gateway.stop).await;
 }
 
 /// Logs and stores the state of one channel.

@@ -5,6 +5,7 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::Gateway;
+use crate::clock::stops_within;
 
 /// The delay before a task that has panicked is started again.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
@@ -31,7 +32,7 @@ where
 {
     while AssertUnwindSafe(work()).catch_unwind().await.is_err() {
         tracing::error!(task.name = task, "a background task panicked and will be restarted");
-        if tokio::time::timeout(RESTART_AFTER, stop.cancelled()).await.is_ok() {
+        if stops_within(RESTART_AFTER, stop).await {
             return;
         }
     }

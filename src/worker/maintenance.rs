@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use super::{Worker, erasure};
 use crate::{
-    clock::{Clock as _, SystemClock},
+    clock::{Clock as _, SystemClock, stops_within},
     store::{
         OWNERS_AT_ONCE, conversations::retire::CreationPosition, files, leases::DutyKind,
         retention::prunes,
@@ -27,7 +27,7 @@ const FOLDERS: u8 = 16;
 pub(super) async fn maintain(worker: Arc<Worker>) {
     let stop = &worker.gateway.stop;
     let mut round = Round::default();
-    while tokio::time::timeout(EVERY, stop.cancelled()).await.is_err() {
+    while !stops_within(EVERY, stop).await {
         if let Err(problem) = run_once(&worker, &mut round).await {
             tracing::error!(problem = format!("{problem:#}"), "maintenance failed");
         }

@@ -2,14 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::gateway::{Gateway, approvals};
+use crate::{
+    clock::stops_within,
+    gateway::{Gateway, approvals},
+};
 
 /// Renews the leases and duties of this node.
 pub(super) async fn renew_leases(gateway: Arc<Gateway>) {
     // Work that finishes after `stop` does so before its lease expires.
     while !gateway.stop.is_cancelled() {
         let wait = gateway.store.keep_leases().await;
-        let _ = tokio::time::timeout(wait, gateway.stop.cancelled()).await;
+        stops_within(wait, &gateway.stop).await;
     }
 }
 
@@ -19,8 +22,7 @@ pub(super) async fn follow_clock(gateway: Arc<Gateway>) {
         if let Err(problem) = gateway.store.follow_clock().await {
             tracing::warn!(problem = format!("{problem:#}"), "could not read the database's clock");
         }
-        let _ =
-            tokio::time::timeout(gateway.store.heartbeat_every(), gateway.stop.cancelled()).await;
+        stops_within(gateway.store.heartbeat_every(), &gateway.stop).await;
     }
 }
 
@@ -30,6 +32,6 @@ pub(super) async fn expire(gateway: Arc<Gateway>) {
         if let Err(problem) = approvals::sweep(&gateway).await {
             tracing::error!(problem = format!("{problem:#}"), "could not expire approvals");
         }
-        let _ = tokio::time::timeout(Duration::from_secs(1), gateway.stop.cancelled()).await;
+        stops_within(Duration::from_secs(1), &gateway.stop).await;
     }
 }

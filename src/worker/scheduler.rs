@@ -13,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 use super::Worker;
 use crate::{
     agent::taint,
+    clock::stops_within,
     gateway::people,
     journal::{
         event::{Event, Speaker},
@@ -43,7 +44,7 @@ pub(super) async fn tick(worker: Arc<Worker>) {
                 tracing::error!(problem = format!("{problem:#}"), "could not run schedules");
             }
         }
-        let _ = tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await;
+        stops_within(POLL_INTERVAL, &stop).await;
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
         Admin,
         problem::{NO_CONNECTION, Problem},
     },
+    clock::stops_within,
     gateway::Connected,
     store::{
         audit::{self, AuditKind, Fact},
@@ -82,7 +83,7 @@ async fn result_of(admin: &Admin, id: &str, number: i64) -> Result<Option<Reconn
             return Ok(Some(ReconnectView { state: state.status.into(), problem }));
         }
         // In real time, because nothing signals what another node reports.
-        let _ = tokio::time::timeout(POLL_INTERVAL, admin.stop.cancelled()).await;
+        stops_within(POLL_INTERVAL, &admin.stop).await;
     }
     Ok(None)
 }

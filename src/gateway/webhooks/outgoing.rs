@@ -14,6 +14,7 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Durat
 
 use super::{Subscription, callback, signature::SharedSecret};
 use crate::{
+    clock::stops_within,
     gateway::Gateway,
     store::webhooks::{
         deliveries::{DeliveryAttempt, DeliveryState, DueDelivery},
@@ -58,7 +59,7 @@ pub async fn deliver(webhook_sender: Arc<WebhookSender>) {
                 tracing::error!(problem = format!("{problem:#}"), "could not deliver webhooks");
             }
         }
-        let _ = tokio::time::timeout(POLL_INTERVAL, stop.cancelled()).await;
+        stops_within(POLL_INTERVAL, &stop).await;
     }
 }
 

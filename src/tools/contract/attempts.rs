@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::{
     agent::catalog::{EffectClass, ToolSource, ToolSpec},
+    clock::stops_within,
     tools::{Context, Output, Tool, ToolError, workspace},
 };
 
@@ -43,7 +44,7 @@ impl ToolRunner<'_> {
                 ended => return ended,
             }
             // The pause ends early if the call is stopped.
-            if tokio::time::timeout(pause, context.cancelled.cancelled()).await.is_ok() {
+            if stops_within(pause, &context.cancelled).await {
                 break;
             }
         }

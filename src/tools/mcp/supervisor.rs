@@ -4,11 +4,14 @@
 use futures::FutureExt as _;
 use rmcp::service::Subscription;
 use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{listed_tools::ListedTools, server::Server};
-use crate::tools::{Tool, ToolError};
+use crate::{
+    clock::stops_within,
+    tools::{Tool, ToolError},
+};
 
 /// How often trust and settings are checked for changes.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -50,14 +53,14 @@ impl Supervisor {
             match round {
                 Ok(Some(found)) => {
                     tell(found);
-                    wait(BETWEEN_LISTS, &stop).await;
+                    stops_within(BETWEEN_LISTS, &stop).await;
                 }
                 Ok(None) => {}
                 Err(_panic) => {
                     let name = &self.server.config.name;
                     tracing::error!(mcp.server = name, "the supervision of a server panicked");
                     self.failures += 1;
-                    wait(pause(self.failures), &stop).await;
+                    stops_within(pause(self.failures), &stop).await;
                 }
             }
         }
@@ -75,7 +78,7 @@ impl Supervisor {
             self.changes = self.server.subscribe(session).await;
         }
         tokio::select! {
-            () = wait(pause(self.failures), stop) => {}
+            _ = stops_within(pause(self.failures), stop) => {}
             () = self.server.link.changed.notified() => self.seen.expire(),
             () = next_change(&mut self.changes) => self.seen.expire(),
         }
@@ -88,10 +91,6 @@ impl Supervisor {
         }
         self.changed_tools().await
     }
-}
-
-async fn wait(limit: Duration, stop: &CancellationToken) {
-    let _ = timeout(limit, stop.cancelled()).await;
 }
 
 fn pause(failures: u32) -> Duration {
