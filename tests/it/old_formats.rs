@@ -16,7 +16,7 @@ use std::{fs, path::Path, process::Command, sync::Arc, time::Duration};
 
 use crate::{
     documents::DocumentFixture,
-    first_pages::soffice,
+    office_previews::soffice,
     sandbox::{BINARY, sandbox},
 };
 

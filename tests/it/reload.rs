@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::{
     process::{On, Running, eventually},
-    wires::{By, Vendor, Wires, client},
+    telegram_end_to_end::{By, Vendor, Wires, client},
 };
 
 const READ: &str = "configuration reloaded";

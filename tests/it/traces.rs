@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     process::On,
-    wires::{API_KEY, By, Vendor, Wires},
+    telegram_end_to_end::{API_KEY, By, Vendor, Wires},
 };
 
 /// A trace contains the steps of a turn, and no messages.

@@ -28,7 +28,7 @@ TREE = WORK / "tree"
 SELECT = ["--workspace", "--all-features", "--all-targets", "--locked"]
 # The other packages do not contain mutants. Processes that tests start get no environment, so that
 # no mutant is active in them.
-PROCESSES = "browser|fault_matrix|kills|wires|discord_wires|terminal_wires|first_hour|fuzz"
+PROCESSES = r"browser|fault_matrix|kills|\w+_end_to_end|first_hour|fuzz"
 TESTS = f"package(countersign) & !test(/^({PROCESSES})::/)"
 # The tests of one mutant that are tried at most.
 MAX_TESTS = 40

@@ -2,7 +2,7 @@
 
 mod access;
 mod chat;
-mod doors;
+mod http_server;
 mod own;
 mod push;
 mod setup;
