@@ -23,12 +23,18 @@ const LADDER: &[&[PdfStandard]] = &[
     &[],
 ];
 
+/// A file as Typst writes it.
+pub struct ExportedPdf {
+    bytes: Vec<u8>,
+    has_standard: bool,
+}
+
 /// Tries the strictest standard first. A fallback causes a warning, never an error.
 pub fn write(
     pages: &PagedDocument,
     missing: &BTreeSet<char>,
     warnings: &mut Vec<String>,
-) -> Result<Vec<u8>, RenderError> {
+) -> Result<ExportedPdf, RenderError> {
     let ladder = if missing.is_empty() {
         LADDER
     } else {
@@ -42,7 +48,7 @@ pub fn write(
                 if let Some(why) = failures.first() {
                     warnings.push(format!("The PDF keeps to {} only: {why}", names(standards)));
                 }
-                return finish(bytes, standards.is_empty());
+                return Ok(ExportedPdf { bytes, has_standard: !standards.is_empty() });
             }
             Err(why) => failures.push(why),
         }
@@ -83,17 +89,20 @@ pub fn reason(errors: &[SourceDiagnostic]) -> String {
     sentences.join("; ")
 }
 
-/// Moves the many small objects into compressed streams. A file without a standard is not
-/// rewritten, because the result cannot be checked.
-fn finish(bytes: Vec<u8>, as_it_is: bool) -> Result<Vec<u8>, RenderError> {
-    let bytes = if as_it_is { bytes } else { compact(&bytes).unwrap_or(bytes) };
-    if bytes.len() > OUTPUT_BYTES {
-        return Err(RenderError::TooLarge(format!(
-            "The PDF has {} bytes; the limit is {OUTPUT_BYTES}. Use smaller pictures.",
-            bytes.len()
-        )));
+impl ExportedPdf {
+    /// Moves the many small objects into compressed streams. A file without a standard is not
+    /// rewritten, because the result cannot be checked.
+    pub fn finish(self) -> Result<Vec<u8>, RenderError> {
+        let Self { bytes, has_standard } = self;
+        let bytes = if has_standard { compact(&bytes).unwrap_or(bytes) } else { bytes };
+        if bytes.len() > OUTPUT_BYTES {
+            return Err(RenderError::TooLarge(format!(
+                "The PDF has {} bytes; the limit is {OUTPUT_BYTES}. Use smaller pictures.",
+                bytes.len()
+            )));
+        }
+        Ok(bytes)
     }
-    Ok(bytes)
 }
 
 fn compact(bytes: &[u8]) -> Option<Vec<u8>> {

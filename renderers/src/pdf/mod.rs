@@ -75,7 +75,7 @@ fn drawn<T>(
     and: impl FnOnce(&PagedDocument) -> T,
 ) -> Result<(Rendered, T), RenderError> {
     check(document)?;
-    let drawn = draw(document, fonts).map(|(rendered, pages)| (rendered, and(&pages)));
+    let drawn = draw(document, fonts, and);
     typst::comemo::evict(0);
     drawn
 }
@@ -115,7 +115,11 @@ fn check(document: &Document) -> Result<(), RenderError> {
 
 /// A picture that Typst cannot draw fails the whole document, so the second attempt is made without
 /// pictures.
-fn draw(document: &Document, fonts: &Fonts) -> Result<(Rendered, PagedDocument), RenderError> {
+fn draw<T>(
+    document: &Document,
+    fonts: &Fonts,
+    and: impl FnOnce(&PagedDocument) -> T,
+) -> Result<(Rendered, T), RenderError> {
     let mut warnings = document.warnings.clone();
     if document.meta.title.is_none() && document.meta.subtitle.is_some() {
         warnings.push("The subtitle is not shown, because there is no title.".into());
@@ -138,9 +142,14 @@ fn draw(document: &Document, fonts: &Fonts) -> Result<(Rendered, PagedDocument),
             "The document has {count} pages; the limit is {PAGES}. Split it into several files."
         )));
     }
+    // Nothing is held longer than it is needed: the layout, its cache and the objects of the file
+    // take hundreds of megabytes each for a long document.
+    typst::comemo::evict(0);
     let missing = fonts.missing(document);
-    let bytes = export::write(&pages, &missing, &mut warnings)?;
-    Ok((Rendered { bytes, pages: count, warnings }, pages))
+    let exported = export::write(&pages, &missing, &mut warnings)?;
+    let also = and(&pages);
+    drop(pages);
+    Ok((Rendered { bytes: exported.finish()?, pages: count, warnings }, also))
 }
 
 fn lay_out(document: &Document, fonts: &Fonts, body: Content) -> Result<PagedDocument, String> {
