@@ -20,6 +20,29 @@ ROWS = 100_000
 MANY_ROWS = 1_000_000
 RUNS = 3
 WORKER_RUNS = 21
+# How many times as much CPU another program has to need.
+RATIOS = {("pdf", "WeasyPrint"): 5, ("pdf", "LibreOffice"): 2.5, ("pptx", "pandoc"): 5,
+          ("xlsx", "XlsxWriter"): 4}
+# MiB.
+MEMORY = {"sheet.csv": 60, "long.md": 500, "many.csv": 150}
+MEMO_MS = 25
+
+
+class Targets:
+    """Prints figures beside their targets, and counts those that are missed."""
+
+    def __init__(self):
+        self.missed = 0
+
+    def at_least(self, value, target):
+        return self.shown(target, target is not None and value < target, "≥")
+
+    def at_most(self, value, target):
+        return self.shown(target, target is not None and value > target, "≤")
+
+    def shown(self, target, is_missed, sign):
+        self.missed += is_missed
+        return "" if target is None else f"  {sign} {target}{' MISSED' if is_missed else ''}"
 
 
 def report(path, chapters=REPORT_CHAPTERS):
@@ -156,7 +179,7 @@ def command_passes(command):
 
 
 def main(countersign):
-    folder = pathlib.Path(tempfile.mkdtemp())
+    folder, targets = pathlib.Path(tempfile.mkdtemp()), Targets()
     try:
         sources = {"report.md": report, "deck.md": deck, "sheet.csv": sheet}
         for name, make in sources.items():
@@ -179,34 +202,40 @@ def main(countersign):
         print(f"{'':6}{'program':14}{'CPU s':>8}{'MiB':>7}{'ratio':>8}")
         for ending, (source, programs) in others.items():
             own, memory = measure([*ours, source, "-o", folder / f"ours.{ending}"])
-            print(f"{ending:6}{'countersign':14}{own:8.2f}{memory:7}{1:8.1f}")
+            limit = targets.at_most(memory, MEMORY.get(source.name))
+            print(f"{ending:6}{'countersign':14}{own:8.2f}{memory:7}{1:8.1f}{limit and limit + ' MiB'}")
             for name, command in programs:
                 result = measure(command) if shutil.which(str(command[0])) else None
                 if result is None:
                     print(f"{'':6}{name:14}   is not to be had here")
                 else:
-                    print(f"{'':6}{name:14}{result[0]:8.2f}{result[1]:7}{result[0] / max(own, 0.01):8.1f}")
+                    ratio = result[0] / max(own, 0.01)
+                    target = targets.at_least(ratio, RATIOS.get((ending, name)))
+                    print(f"{'':6}{name:14}{result[0]:8.2f}{result[1]:7}{ratio:8.1f}{target}")
         print("\nLarge documents:")
         large = {"long.md": (lambda path: report(path, LONG_CHAPTERS), "pdf"),
                  "many.csv": (many_rows, "xlsx")}
         for name, (make, ending) in large.items():
             make(folder / name)
             own, memory = measure([*ours, folder / name, "-o", folder / f"large.{ending}"])
-            print(f"{name:20}{own:8.2f} s CPU{memory:7} MiB")
+            print(f"{name:20}{own:8.2f} s CPU{memory:7} MiB{targets.at_most(memory, MEMORY[name])}")
         memo = folder / "memo.md"
         memo.write_text(MEMO)
         print("\nA memo, as a command and drawn in a process of its own:")
         for ending in others:
             passed = command_passes([*ours, memo, "-o", folder / f"memo.{ending}"])
-            print(f"{ending:6}{passed:8.0f} ms")
+            print(f"{ending:6}{passed:8.0f} ms{targets.at_most(passed, MEMO_MS)}")
         for ending in others:
             passed, used = worker(countersign, ending)
             print(f"{ending:6}{passed:8.0f} ms, of which {used:.0f} ms CPU")
     finally:
         shutil.rmtree(folder)
+    return targets.missed
 
 
 if __name__ == "__main__":
     started = time.monotonic()
-    main(sys.argv[1])
+    missed = main(sys.argv[1])
     print(f"{time.monotonic() - started:.0f} s in all", file=sys.stderr)
+    if missed and "--check" in sys.argv:
+        sys.exit(f"{missed} targets are missed")
