@@ -153,11 +153,18 @@ fn long_enough(interval: TimeDelta, shortest: TimeDelta) -> Result<(), ScheduleE
     Err(ScheduleError::TooOften { shortest })
 }
 
+/// Parses `90s`, `30m`, `12h`, `7d`, `1h 30m` and the other forms that humantime accepts, of at
+/// least a millisecond. `30M` is 30 minutes, not months.
+pub fn parse_duration(text: &str) -> Option<TimeDelta> {
+    let found = humantime::parse_duration(text.trim().to_lowercase().as_str()).ok()?;
+    let found = TimeDelta::from_std(found).ok()?;
+    (found >= TimeDelta::milliseconds(1)).then_some(found)
+}
+
 fn duration(text: &str) -> Result<TimeDelta, ScheduleError> {
     let wrong = || ScheduleError::NotADuration(text.to_owned());
     let text = text.trim().to_lowercase();
-    let found = humantime::parse_duration(text.trim_start_matches("in ")).map_err(|_| wrong())?;
-    let found = TimeDelta::from_std(found).map_err(|_| wrong())?;
+    let found = parse_duration(text.trim_start_matches("in ")).ok_or_else(wrong)?;
     if found < TimeDelta::seconds(1) || found > FARTHEST {
         return Err(wrong());
     }
@@ -221,6 +228,17 @@ mod tests {
     const MAY: &str = "2026-05-04T10:00:00Z";
 
     /// Proves MC-39.
+    #[test]
+    fn durations_have_units_of_any_case() {
+        let seconds = |text: &str| parse_duration(text).map(|found| found.num_seconds());
+        assert_eq!(seconds("90s"), Some(90));
+        assert_eq!(seconds(" 1h 30m "), Some(5400));
+        assert_eq!(seconds("30M"), Some(1800));
+        for wrong in ["", "30", "0s", "1us", "-1s", "soon", "9999999999999y"] {
+            assert_eq!(parse_duration(wrong), None, "{wrong}");
+        }
+    }
+
     #[test]
     fn times_are_read_in_the_zone() {
         for (requested, due) in [

@@ -33,7 +33,7 @@ pub struct AgentEntry {
     /// The built-in tools that the agent has; `*` and `?` are wildcards; `[]` for all.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// The MCP servers, or single tools of them, that the agent has; `[]` for all.
+    /// MCP servers, or individual tools of a server, that the agent may use; `[]` for all.
     #[serde(default)]
     pub mcp: Vec<String>,
     /// `chat`: memories belong to one chat; `agent`: all conversations of the agent share them.

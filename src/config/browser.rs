@@ -21,7 +21,7 @@ pub struct BrowserSection {
     /// Private hosts that browsers may reach, as `host` or `host:port`; scripts of every page can
     /// send requests there.
     pub allowed_private_hosts: Vec<String>,
-    /// How long the browser of a conversation stays open without being used (s, m, h, d), at least
+    /// How long the browser of a conversation stays open without being used, at least
     /// `10s`.
     pub idle_timeout: String,
     /// Maximum number of open browsers, from 1 to 64. To open another, one that no call uses is

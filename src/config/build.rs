@@ -18,6 +18,7 @@ use crate::{
         policy::{Origin, Policy},
         required_approval::Required,
         rules,
+        schedule_rule::parse_duration,
     },
     journal::event::HookPoint,
 };
@@ -56,12 +57,9 @@ pub fn whole_policy(config: &Config) -> Result<Policy> {
     Ok(policy)
 }
 
-/// Parses `90s`, `30m`, `12h`, `7d`, `1h 30m` and the other forms that humantime accepts.
 pub fn duration(text: &str) -> Result<TimeDelta> {
     let wrong = || format!("`{text}` is not a duration; use 90s, 30m, 12h or 7d");
-    let found = humantime::parse_duration(text.trim()).ok();
-    let found = found.and_then(|found| TimeDelta::from_std(found).ok());
-    found.filter(|found| *found > TimeDelta::zero()).with_context(wrong)
+    parse_duration(text).with_context(wrong)
 }
 
 pub fn budget(agent: &AgentEntry) -> Budget {

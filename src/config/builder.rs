@@ -29,7 +29,7 @@ pub struct BuilderSection {
     pub max_output_tokens: u32,
     /// How long a test case may take (s, m; at most 5m).
     pub command_timeout: String,
-    /// How long a build may take (s, m, h; at most 1h).
+    /// How long a build may take (at most 1h).
     pub max_time: String,
     /// Builds at the same time, at most 16; others wait.
     pub at_once: usize,

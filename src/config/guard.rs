@@ -13,7 +13,7 @@ use crate::agent::{
 pub struct GuardConfig {
     /// What happens to calls with side effects if no rule matches: `allow`, `ask` or `deny`.
     pub default: Action,
-    /// How long an approval stays open before it counts as denied (s, m, h, d).
+    /// How long an approval stays open before it counts as denied.
     pub approval_timeout: String,
     /// Who can decide: `requester`, `members` (who may talk there), `others` (members except for
     /// the requester), `admins` (of the chat), a numeric id, `<channel>/<id>`, `role:<name>`,

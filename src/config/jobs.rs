@@ -21,7 +21,7 @@ pub struct JobsSection {
     pub max_steps: u32,
     /// Tokens that one job may use, input and output together.
     pub max_tokens: u64,
-    /// How long a job may take, without the time that people take to decide (s, m, h, d).
+    /// How long a job may take, without the time that people take to decide.
     pub max_time: String,
 }
 

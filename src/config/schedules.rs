@@ -12,7 +12,7 @@ use crate::tools::schedule_planner::ScheduleLimits;
 pub struct SchedulesSection {
     /// Default time zone (IANA name).
     pub timezone: String,
-    /// The minimum interval of recurring tasks (s, m, h, d).
+    /// The minimum interval of recurring tasks.
     pub min_interval: String,
     /// Maximum number of active reminders and tasks per conversation.
     pub per_conversation: usize,
