@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use crate::texts::Messages;
 
-// A program with a model of its own needs them.
+// Needed to implement `Model` outside this crate.
 pub use crate::{
     agent::{
         catalog::ToolSchema,

@@ -128,7 +128,8 @@ impl Vendor {
         let config = &self.config;
         let sent = {
             let request = request::build(prompt, config)?;
-            // A body of bytes would be kept until the provider responds, to be sent again.
+            // reqwest keeps a body of bytes until the response arrives, to send it again if the
+            // server closes an HTTP/2 connection. `Retrying` repeats the request then.
             let body = Body::wrap(request.body);
             let json = HeaderValue::from_static("application/json");
             self.http

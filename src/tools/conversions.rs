@@ -6,10 +6,9 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{Output, ToolError};
-use crate::journal::{
-    event::{Call, Outcome, ToolResult},
-    ids::CallId,
-};
+use crate::journal::ids::CallId;
+
+pub use crate::journal::event::{Call, Outcome, ToolResult};
 
 /// A result in the form of Corvus.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

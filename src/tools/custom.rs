@@ -11,7 +11,13 @@ pub use super::{
     contract::arguments::{parse, schema},
 };
 pub use crate::agent::catalog::{
-    ApprovalMode, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec, Variable,
+    ApprovalMode, CallTerms, Confinement, Domain, EffectClass, Rate, Subject, Tier, ToolSpec,
+    Variable,
+};
+pub use crate::{
+    agent::policy::FileDigests,
+    journal::event::{Attachment, SeenFile, Usage},
+    texts::preview::Preview,
 };
 
 /// Converts the return value of a function to a result. Strings are used unchanged; other values

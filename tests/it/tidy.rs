@@ -171,7 +171,8 @@ fn the_tree_is_two_folders_deep() {
     }
 }
 
-/// The compiler reports what nothing uses, but not what is exported for tests.
+/// The compiler reports what nothing uses, but not what is exported for tests. This looks for the
+/// names only.
 #[test]
 fn tests_use_everything_that_is_exported_for_them() {
     let mut tests = BTreeMap::new();
@@ -371,9 +372,9 @@ fn banned_names(source: &syntax::Source) -> Vec<&str> {
     names.filter(is_banned).map(String::as_str).collect()
 }
 
-/// The variables of the console's templates are names, too.
+/// The variables of loops in the console's templates are names, too.
 #[test]
-fn variables_of_templates_say_what_they_are() {
+fn loop_variables_of_templates_say_what_they_are() {
     for entry in fs::read_dir(root().join("src/admin/console/pages")).unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();

@@ -11,4 +11,4 @@ mkdir -p "$COUNTERSIGN_TEST_MCP"
     @modelcontextprotocol/server-filesystem@2026.8.31)
 export COUNTERSIGN_TEST_MCP
 cargo nextest run --workspace --all-features --all-targets --locked --run-ignored only \
-    -E 'test(of_the_project_is_used)'
+    -E 'test(the_reference_server)'

@@ -18,7 +18,7 @@ const ALERTS: [(Alert, &str); 5] = [
     (Alert::Caution, "CAUTION"),
 ];
 
-/// What the current table stands for, if it turns out not to be a table.
+/// What the current table represents if it is not a real table.
 #[derive(Debug, Default)]
 pub struct WordFrame {
     cells: usize,

@@ -54,8 +54,6 @@ pub struct LiveQuery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum LiveView {
-    /// Pages that an earlier release served ask for `questions`.
-    #[serde(alias = "questions")]
     Approvals,
     Conversation,
 }

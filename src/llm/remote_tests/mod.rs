@@ -257,7 +257,7 @@ async fn tools_and_results_go_out_in_the_vendors_shape() {
     }
 }
 
-/// Some servers reject a request in chunks.
+/// Some servers reject chunked request bodies.
 #[tokio::test]
 async fn requests_state_the_length_of_their_body() {
     let llm = FakeLlm::start().await;

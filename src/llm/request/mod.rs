@@ -33,8 +33,8 @@ pub(super) struct ModelRequest {
     pub body: String,
 }
 
-/// A function as OpenAI and Ollama describe it. Schemas are large, so they are written from where
-/// they are.
+/// A function as OpenAI and Ollama describe it. Borrows the schema, because
+/// schemas are large.
 #[derive(Serialize)]
 struct FunctionTool<'a> {
     r#type: &'static str,

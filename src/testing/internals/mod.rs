@@ -1,5 +1,5 @@
-//! What the integration tests use of the modules of this crate, which are private, so that the
-//! compiler reports what nothing uses.
+//! Re-exports for the integration tests. The modules of this crate are private, so that the compiler
+//! reports unused code.
 
 pub mod admin {
     pub mod api {

@@ -1,4 +1,4 @@
-//! What the integration tests use of the store.
+//! Re-exports of the store.
 
 pub use crate::store::{Store, StoreOptions};
 pub mod approvals {

@@ -1,4 +1,4 @@
-//! What the integration tests use of the tools.
+//! Re-exports of the tools.
 
 pub use crate::tools::{Context, Output, Tool, ToolError};
 pub mod browser {

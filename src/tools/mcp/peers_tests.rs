@@ -23,7 +23,7 @@ fn python() -> String {
     variable("COUNTERSIGN_TEST_PYTHON").expect("tests/run names a Python")
 }
 
-/// The entry point of one of the project's servers.
+/// The entry point of one of the MCP reference servers.
 fn server_of_the_project(name: &str) -> String {
     let folder = variable("COUNTERSIGN_TEST_MCP").expect("the script names a folder");
     format!("{folder}/node_modules/@modelcontextprotocol/{name}/dist/index.js")
@@ -143,8 +143,8 @@ async fn uses_everything(tools: &[Arc<dyn Tool>]) {
 /// Every kind of content, over stdio and HTTP.
 /// Proves CA-31, CA-33.
 #[tokio::test]
-#[ignore = "needs the project's servers: tests/peers/mcp_check.sh installs them and runs this"]
-async fn the_server_everything_of_the_project_is_used() {
+#[ignore = "needs the MCP reference servers: tests/peers/mcp_check.sh installs them and runs this"]
+async fn the_reference_server_everything_is_used() {
     let entry = server_of_the_project("server-everything");
     let fixture = McpFixture::new().await;
     let tools = fixture.tools(over_stdio("all", &["node", &entry, "stdio"])).await.expect("tools");
@@ -159,8 +159,8 @@ async fn the_server_everything_of_the_project_is_used() {
 }
 
 #[tokio::test]
-#[ignore = "needs the project's servers: tests/peers/mcp_check.sh installs them and runs this"]
-async fn the_server_filesystem_of_the_project_is_used() {
+#[ignore = "needs the MCP reference servers: tests/peers/mcp_check.sh installs them and runs this"]
+async fn the_reference_server_filesystem_is_used() {
     let entry = server_of_the_project("server-filesystem");
     let fixture = McpFixture::new().await;
     let folder = fixture.folder.path().canonicalize().expect("a folder");

@@ -28,7 +28,7 @@ const SNIPPET_CHARS: usize = 400;
 /// The timeout of one provider, after which the next one is used.
 const ANSWER_FOR: Duration = Duration::from_secs(8);
 const VENDOR_TIMES: u32 = 4;
-/// The timeout of a call, or longer if its providers need more. The time that they leave is for the
+/// The timeout of a call, or longer if its providers need more. The remaining time is left for the
 /// rest of the call.
 const TIMEOUT: Duration = Duration::from_mins(1);
 const REST_OF_CALL: Duration = Duration::from_secs(10);
