@@ -548,6 +548,18 @@ async fn every_format_is_drawn_apart() {
     assert!(matches!(refused, ToolError::Sandbox(_)), "{refused}");
 }
 
+#[tokio::test]
+async fn pictures_that_only_html_names_are_drawn() {
+    let fixture = DocumentFixture::new().await;
+    fixture.has("dot.png", include_bytes!("../../renderers/tests/corpus/img/dot.png"));
+    let text = "# Dots\n\nx\n\n<IMG src=\"dot.png\" alt=\"a dot\" width=40>\n";
+    for ending in ["pdf", "docx", "pptx", "xlsx"] {
+        let render = tool(&format!("render_{ending}"), &fixture.extract.sandbox);
+        let output = render.run(json!({ "markdown": text }), &fixture.context).await.unwrap();
+        assert!(!output.text.contains("dot.png"), "{ending}: {}", output.text);
+    }
+}
+
 /// The command line renders like the gateway, in a separate process, with the same bytes.
 /// Proves T5.
 #[tokio::test]

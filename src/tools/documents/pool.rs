@@ -81,8 +81,11 @@ impl RenderPool {
 
     /// The files that these texts refer to.
     pub async fn names(&self, texts: Vec<String>) -> Result<Names, ToolError> {
-        // Every reference contains one of these.
-        let names_any = |text: &String| ["![", "emplate"].iter().any(|word| text.contains(word));
+        // Every reference contains one of these. Names of HTML elements have any case.
+        let names_any = |text: &String| {
+            ["![", "emplate"].iter().any(|word| text.contains(word))
+                || text.as_bytes().windows(4).any(|word| word.eq_ignore_ascii_case(b"<img"))
+        };
         if !texts.iter().any(names_any) {
             return Ok(Names { pictures: vec![Vec::new(); texts.len()], template: None });
         }
