@@ -148,6 +148,10 @@ fn wide_tables_turn_their_page_or_are_split() {
     let docx = body(&drawn(&source, Format::Docx));
     assert_eq!(docx.matches("w:orient=\"landscape\"").count(), 1);
     assert_eq!(docx.matches("<w:sectPr>").count(), 3);
+    let list = "- ![✓](dot.png) Fast\n- ![✓](dot.png) Safe\n- Small ![!](dot.png)\n";
+    let deck = slide(&drawn(&format!("# I\n\n{list}"), Format::Pptx), 1);
+    assert_eq!(text(&deck, "a:t"), "I✓ Fast✓ SafeSmall !");
+    assert!(!deck.contains("<p:pic>") && deck.matches("<p:sp>").count() == 2, "{deck}");
     for format in [Format::Pdf, Format::Docx, Format::Pptx] {
         let rendered = drawn(&wide(40), format);
         assert!(rendered.warnings.join("").contains("wider than"), "{:?}", rendered.warnings);

@@ -4,7 +4,7 @@ use std::slice;
 
 use super::deck::Deck;
 use super::heights::{CELL_FORM, MIN_TABLE};
-use super::icons::{IconWords, is_icon, is_word};
+use super::icons::{has_words, is_icon};
 use super::plan::{Class, Slide, byline};
 use crate::chart::Chart;
 use crate::document::{
@@ -108,13 +108,8 @@ impl<'d> Deck<'d> {
         below: Vec<Para>,
         notes: Vec<usize>,
     ) -> Vec<SlideItem<'d>> {
-        let mut sorter = ItemCollector {
-            deck: self,
-            items: Vec::new(),
-            lists: 0,
-            notes,
-            words: IconWords::default(),
-        };
+        let mut sorter =
+            ItemCollector { deck: self, items: Vec::new(), lists: 0, notes, has_words: false };
         let at = At { level: 0, voice: ParaVoice::Plain, depth: 0 };
         for block in blocks {
             sorter.block(block, at);
@@ -161,8 +156,8 @@ struct ItemCollector<'a, 'd> {
     lists: usize,
     /// The footnotes referenced on this slide.
     notes: Vec<usize>,
-    /// The words of the current paragraph.
-    words: IconWords,
+    /// Whether the current paragraph has anything but pictures.
+    has_words: bool,
 }
 
 impl<'d> ItemCollector<'_, 'd> {
@@ -226,8 +221,7 @@ impl<'d> ItemCollector<'_, 'd> {
     /// A paragraph; its pictures follow it as separate items.
     fn text(&mut self, at: At, mark: ParaMark, content: &[Inline]) {
         let mut pictures = Vec::new();
-        self.words = IconWords::default();
-        each_in(content, &mut |inline| self.words.all += usize::from(is_word(inline)));
+        self.has_words = has_words(content);
         let letters = self.split(content, &mut pictures);
         if !plain(&letters).trim().is_empty() || mark != ParaMark::None {
             self.push(Para { level: at.level, mark, voice: at.voice, content: letters });
@@ -239,10 +233,9 @@ impl<'d> ItemCollector<'_, 'd> {
     fn split(&mut self, content: &[Inline], out: &mut Vec<SlideItem<'d>>) -> Vec<Inline> {
         let mut letters = Vec::with_capacity(content.len());
         for inline in content {
-            self.words.before += usize::from(is_word(inline));
             match inline {
                 Inline::Image { url, alt, title } => match self.picture(url, alt, title) {
-                    Some(picture) if self.words.are_around() && is_icon(&picture) => {
+                    Some(picture) if self.has_words && is_icon(&picture) => {
                         let warning =
                             "Small pictures within a line are shown as their text on slides.";
                         self.deck.warnings.add(warning);
