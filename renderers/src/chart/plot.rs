@@ -11,8 +11,9 @@ use crate::document::Color;
 const NAMES: f64 = 220.0;
 /// The highest part of a chart that slanted names may take, in pixels.
 const SLANTED: f64 = 120.0;
-/// The sine of the angle of slanted names.
+/// The sine and the cosine of the angle of slanted names.
 const SLOPE: f64 = 0.64;
+const RUN: f64 = 0.77;
 
 /// The plot area of a chart, and the values at its edges.
 pub struct Plot<'a> {
@@ -66,8 +67,21 @@ impl<'a> Plot<'a> {
         } else if chart.kind != ChartKind::Scatter && names + 10.0 > plot.step() {
             plot.is_slanted = true;
             plot.bottom -= (names * SLOPE).min(SLANTED) - 4.0;
+            plot.left = plot.left.max(plot.slanted_left());
         }
         plot
+    }
+
+    /// The left edge at which no slanted name begins outside the picture. It moves the names less,
+    /// the further to the right they are.
+    fn slanted_left(&self) -> f64 {
+        let count = self.chart.categories.len() as f64;
+        let needed = self.chart.categories.iter().enumerate().map(|(at, name)| {
+            let long = width(&short(name, 40)).min(SLANTED / SLOPE);
+            let from_left = (at as f64 + 0.5) / count;
+            (RUN * (long + 5.0) - self.right * from_left) / (1.0 - from_left)
+        });
+        needed.fold(0.0, f64::max)
     }
 
     /// The position of a value on its axis, which is horizontal if the bars are.
@@ -205,7 +219,7 @@ impl<'a> Plot<'a> {
                 canvas.text(at, TextAnchor::End, &fitted(&name, NAMES), Ink::Name);
             } else if self.is_slanted {
                 // A name does not rise above the left edge.
-                let room = (SLANTED / SLOPE).min(band / 0.77 - 4.0);
+                let room = (SLANTED / SLOPE).min(band / RUN - 4.0);
                 canvas.slanted(Point(band + 4.0, self.bottom + 14.0), &fitted(&name, room));
             } else {
                 canvas.text(Point(band, self.bottom + 16.0), TextAnchor::Middle, &name, Ink::Name);
@@ -409,8 +423,12 @@ mod tests {
         let rows = rows.join("\n");
         for kind in ["bar", "horizontal bar", "line", "area"] {
             let svg = drawn(&format!("type: {kind}\n\nk,S\n{rows}"));
-            let names = svg.split("<text").filter(|text| text.contains(">Count"));
-            assert_eq!(names.count(), 15, "{kind}");
+            for n in 1..=15 {
+                assert!(
+                    svg.contains(&format!(">Country with long name {n}<")),
+                    "{kind} {n}: {svg}"
+                );
+            }
         }
     }
 
