@@ -298,6 +298,8 @@ fn ambiguous_dates_are_reported() {
     let rendered = drawn("| Due |\n|---|\n| 03/04/2026 |\n");
     assert_eq!(cell(&rendered, (1, 0)), Data::String("03/04/2026".into()));
     assert!(rendered.warnings.iter().any(|w| w.contains("“Due”")), "{:?}", rendered.warnings);
+    let rendered = drawn("| At |\n|---|\n| 2026-03-05T10:00+02:00 |\n");
+    assert!(rendered.warnings.iter().any(|w| w.contains("“At”")), "{:?}", rendered.warnings);
     let streamed = long(&format!("Due\n{}", "03/04/2026\n".repeat(20_001)));
     assert!(streamed.warnings.iter().any(|w| w.contains("“Due”")), "{:?}", streamed.warnings);
 }

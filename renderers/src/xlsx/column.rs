@@ -1,7 +1,8 @@
 //! How the cells of one column are written, which is decided from all of them.
 
 use super::cells::{self, FormattedNumber, Typed};
-use super::dates::{self, DayOrder};
+use super::dates::{self, DateRules, UntypedDates};
+use super::month_names;
 use super::runs::Runs;
 use super::signs::Signs;
 use crate::document::Table;
@@ -11,13 +12,11 @@ use crate::document::Table;
 pub struct Notation {
     /// Decimal and thousands separators.
     pub signs: Signs,
-    days: DayOrder,
+    dates: DateRules,
     /// Whether the column consists of times.
     has_times: bool,
     /// Whether spaces separate thousands.
     has_spaces: bool,
-    /// Whether there are dates whose day and month cannot be told apart.
-    pub is_ambiguous: bool,
 }
 
 /// Languages that separate thousands by spaces.
@@ -28,8 +27,7 @@ const MARKS: [char; 4] = ['\u{a0}', '\u{202f}', '\'', '’'];
 
 impl From<Signs> for Notation {
     fn from(signs: Signs) -> Self {
-        let days = DayOrder::Unknown;
-        Self { signs, days, has_times: false, has_spaces: false, is_ambiguous: false }
+        Self { signs, dates: DateRules::default(), has_times: false, has_spaces: false }
     }
 }
 
@@ -43,11 +41,25 @@ impl Notation {
         let texts = texts.map(str::trim).filter(|text| !text.is_empty());
         let signs =
             if usual == Signs::English { usual } else { cells::signs(usual, texts.clone()) };
-        let (days, is_ambiguous) = DayOrder::among(language, texts.clone());
+        let dates = DateRules::of(language, texts.clone());
         let mut first = texts.clone().peekable();
         let has_times = first.peek().is_some() && texts.clone().all(dates::is_time);
         let has_spaces = has_spaces(language, texts);
-        Self { signs, days, has_times, has_spaces, is_ambiguous }
+        Self { signs, dates, has_times, has_spaces }
+    }
+
+    /// The warning about dates of a column that stay text.
+    pub fn report(self, column: &str) -> Option<String> {
+        self.dates.untyped.map(|why| match why {
+            UntypedDates::Order => format!(
+                "The dates in the column “{column}” stay text: it is unclear which number is the \
+                 day, the month or the year. Write them as 2026-03-31, or set the language."
+            ),
+            UntypedDates::Offset => format!(
+                "The times in the column “{column}” stay text, because they have an offset from \
+                 UTC. Write them in UTC, as 2026-03-31T08:00:00Z, or without an offset."
+            ),
+        })
     }
 
     /// The type of a cell.
@@ -60,7 +72,8 @@ impl Notation {
         if !text.contains(|c: char| c.is_ascii_digit()) {
             return Typed::Text;
         }
-        dates::date(text, self.days)
+        dates::date(text, self.dates)
+            .or_else(|| month_names::date(text))
             .or_else(|| dates::timestamp(text))
             .or_else(|| dates::time(text).filter(|_| self.has_times))
             .or_else(|| spaced(text, self.has_spaces))
@@ -129,14 +142,6 @@ pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
     (0..table.header.len()).map(of_column).collect()
 }
 
-/// The warning about a column whose dates stay text.
-pub fn ambiguous(column: &str) -> String {
-    format!(
-        "The dates in the column “{column}” stay text: it is unclear whether the day or the month \
-         comes first. Write them as 2026-03-31, or set the language."
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,8 +172,27 @@ mod tests {
             column(Some("en-US"), &["3/4/2026 14:30"])[0],
             "46085.6042 mm\\/dd\\/yyyy\\ hh:mm"
         );
-        assert!(Notation::of(Signs::English, None, ["3/4/2026"].into_iter()).is_ambiguous);
-        assert!(!Notation::of(Signs::English, None, ["1/2", "a"].into_iter()).is_ambiguous);
+        assert!(report(&["3/4/2026"]).is_some_and(|why| why.contains("the day, the month")));
+        assert_eq!(report(&["1/2", "a"]), None);
+    }
+
+    /// The warning about a column without a language.
+    fn report(texts: &[&str]) -> Option<String> {
+        Notation::of(Signs::English, None, texts.iter().copied()).report("x")
+    }
+
+    #[test]
+    fn years_may_have_two_digits_in_a_column_of_dates() {
+        let typed = "46086.0000 dd\\.mm\\.yyyy";
+        assert_eq!(column(Some("de"), &["05.03.26", "5.3.26", "–"]), [typed, typed, "–"]);
+        assert_eq!(column(None, &["05.03.26", "25.03.26"])[0], typed);
+        assert_eq!(column(Some("de"), &["01.02.70"]), ["25600.0000 dd\\.mm\\.yyyy"]);
+        assert_eq!(column(None, &["03/25/26"]), ["46106.0000 mm\\/dd\\/yyyy"]);
+        assert_eq!(column(None, &["05.03.26"]), ["05.03.26"]);
+        assert!(report(&["05.03.26"]).is_some() && report(&["03/04/26"]).is_some());
+        assert_eq!(column(Some("de"), &["05.03.26", "week 4"]), ["05.03.26", "week 4"]);
+        assert_eq!(report(&["10.11.12", "10.11.2"]), None);
+        assert_eq!(column(None, &["5 March 2026"]), ["46086.0000 d\\ mmmm\\ yyyy"]);
     }
 
     #[test]
@@ -178,7 +202,11 @@ mod tests {
         assert_eq!(column(None, &["09:30", "a 3:16"]), ["09:30", "a 3:16"]);
         let utc = ["2026-03-31T12:00:00Z", "2026-03-31T12:00:00.125Z", "2026-03-31T12:00+00:00"];
         assert_eq!(column(None, &utc), ["46112.5000 yyyy\\-mm\\-dd\\ hh:mm:ss"; 3]);
-        assert_eq!(column(None, &["2026-03-31T12:00:00+02:00"]), ["2026-03-31T12:00:00+02:00"]);
+        for local in ["2026-03-31T12:00:00+02:00", "2026-03-31 12:00-0530"] {
+            assert_eq!(column(None, &[local]), [local]);
+            assert!(report(&[local]).is_some_and(|why| why.contains("offset from UTC")), "{local}");
+        }
+        assert_eq!(report(&utc), None);
     }
 
     #[test]

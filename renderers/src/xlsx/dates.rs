@@ -17,15 +17,46 @@ pub enum DayOrder {
 /// Regions where the month comes first.
 const MONTH_FIRST: [&str; 2] = ["US", "PH"];
 
+/// The first year of two digits is 1970, the last one 2069.
+const CENTURY: u32 = 70;
+
+/// How the dates of a column are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DateRules {
+    order: DayOrder,
+    /// Whether all cells with digits are dates, so that years may have two digits.
+    are_all_dates: bool,
+    /// Whether `05.03.26` is a date, which the language or another cell shows.
+    has_short_years: bool,
+    /// Why some dates stay text.
+    pub untyped: Option<UntypedDates>,
+}
+
+/// Why dates stay text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UntypedDates {
+    /// The day, the month and the year cannot be told apart.
+    Order,
+    /// They have an offset from UTC, which a cell cannot keep.
+    Offset,
+}
+
 /// A date with the year at the end.
 struct Written {
     first: u32,
     second: u32,
-    year: i32,
+    year: u32,
     mark: char,
+    is_short: bool,
 }
 
 impl Written {
+    /// The date of a cell, which a time may follow.
+    fn of(text: &str) -> Option<Self> {
+        let day = text.trim().split(' ').next().unwrap_or_default();
+        Self::read(day.trim_end_matches(','))
+    }
+
     fn read(day: &str) -> Option<Self> {
         let mark = day.chars().find(|c| !c.is_ascii_digit())?;
         let parts: Vec<&str> = day.split(mark).collect();
@@ -33,35 +64,77 @@ impl Written {
         let is_number = |text: &str, lengths: std::ops::RangeInclusive<usize>| {
             lengths.contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
         };
+        // `12-11-10` is rather a code.
+        let is_short = is_number(year, 2..=2) && mark != '-';
         let fits = matches!(mark, '.' | '/' | '-')
             && is_number(first, 1..=2)
             && is_number(second, 1..=2)
-            && is_number(year, 4..=4);
+            && (is_short || is_number(year, 4..=4));
         let number = |text: &str| text.parse().ok();
-        let (first, second) = (number(first)?, number(second)?);
-        fits.then_some(Self { first, second, year: year.parse().ok()?, mark })
+        let (first, second, year) = (number(first)?, number(second)?, number(year)?);
+        let year = if is_short { full_year(year) } else { year };
+        fits.then_some(Self { first, second, year, mark, is_short })
     }
 
-    fn date(&self, order: DayOrder) -> Option<NaiveDate> {
+    fn date(&self, rules: DateRules) -> Option<NaiveDate> {
+        let has_points = self.mark == '.';
+        let may_be_short = rules.are_all_dates && (rules.has_short_years || !has_points);
+        if self.is_short && !may_be_short {
+            return None;
+        }
+        // Only languages with the day first use points.
+        let order = if has_points { DayOrder::DayFirst } else { rules.order };
+        self.in_order(order)
+    }
+
+    fn in_order(&self, order: DayOrder) -> Option<NaiveDate> {
+        let year = i32::try_from(self.year).ok()?;
         match order {
-            // Only languages with the day first use points.
-            _ if self.mark == '.' => NaiveDate::from_ymd_opt(self.year, self.second, self.first),
-            DayOrder::DayFirst => NaiveDate::from_ymd_opt(self.year, self.second, self.first),
-            DayOrder::MonthFirst => NaiveDate::from_ymd_opt(self.year, self.first, self.second),
+            DayOrder::DayFirst => NaiveDate::from_ymd_opt(year, self.second, self.first),
+            DayOrder::MonthFirst => NaiveDate::from_ymd_opt(year, self.first, self.second),
             DayOrder::Unknown => None,
         }
+    }
+
+    fn is_possible(&self) -> bool {
+        let is_month_first = self.mark != '.' && self.in_order(DayOrder::MonthFirst).is_some();
+        is_month_first || self.in_order(DayOrder::DayFirst).is_some()
+    }
+}
+
+/// The year of two digits.
+pub fn full_year(short: u32) -> u32 {
+    if short < CENTURY { 2000 + short } else { 1900 + short }
+}
+
+impl DateRules {
+    /// The rules for a column with these cells.
+    pub fn of<'t>(language: Option<&str>, texts: impl Iterator<Item = &'t str> + Clone) -> Self {
+        let mut with_digits =
+            texts.clone().filter(|text| text.contains(|c: char| c.is_ascii_digit()));
+        let is_date = |text: &str| Written::of(text).is_some_and(|date| date.is_possible());
+        let are_all_dates = with_digits.all(is_date);
+        let dates = texts.clone().filter_map(Written::of);
+        let dates = dates.filter(|date| are_all_dates || !date.is_short);
+        let usual = DayOrder::by_language(language);
+        let (order, is_unclear) = DayOrder::among(usual, dates.clone().filter(|d| d.mark != '.'));
+        let mut short = dates.filter(|date| date.is_short && date.mark == '.').peekable();
+        let has_short = short.peek().is_some();
+        let has_short_years = usual == DayOrder::DayFirst || short.any(|date| date.first > 12);
+        let untyped = if is_unclear || has_short && !has_short_years {
+            Some(UntypedDates::Order)
+        } else {
+            texts.clone().any(has_offset).then_some(UntypedDates::Offset)
+        };
+        Self { order, are_all_dates, has_short_years, untyped }
     }
 }
 
 impl DayOrder {
-    /// The order in the cells of a column, and whether it has dates that stay ambiguous.
-    pub fn among<'t>(language: Option<&str>, texts: impl Iterator<Item = &'t str>) -> (Self, bool) {
+    /// The order of dates without points, and whether they stay ambiguous.
+    fn among(usual: Self, dates: impl Iterator<Item = Written>) -> (Self, bool) {
         let (mut day_first, mut month_first, mut has_dates) = (false, false, false);
-        for text in texts {
-            let day = text.trim().split(' ').next().unwrap_or_default();
-            let Some(written) = Written::read(day).filter(|written| written.mark != '.') else {
-                continue;
-            };
+        for written in dates {
             has_dates = true;
             day_first |= written.first > 12;
             month_first |= written.second > 12;
@@ -70,7 +143,7 @@ impl DayOrder {
             (true, false) => Self::DayFirst,
             (false, true) => Self::MonthFirst,
             (true, true) => Self::Unknown,
-            (false, false) => Self::by_language(language),
+            (false, false) => usual,
         };
         (order, has_dates && order == Self::Unknown)
     }
@@ -92,19 +165,19 @@ impl DayOrder {
 }
 
 /// A date in the order of its column, with an optional time.
-pub fn date(text: &str, order: DayOrder) -> Option<Typed> {
+pub fn date(text: &str, rules: DateRules) -> Option<Typed> {
     let (day, time) = match text.split_once(' ') {
         Some((day, time)) => (day.trim_end_matches(','), Some(time.trim())),
         None => (text, None),
     };
     let written = Written::read(day)?;
-    let date = written.date(order)?;
+    let date = written.date(rules)?;
     let time = match time {
         None => None,
         Some(time) => Some(clock(time)?),
     };
     let moment = date.and_time(time.unwrap_or_default());
-    let format = match (written.mark, order, time.is_some()) {
+    let format = match (written.mark, rules.order, time.is_some()) {
         ('.', _, false) => "dd\\.mm\\.yyyy",
         ('.', _, true) => "dd\\.mm\\.yyyy\\ hh:mm",
         ('-', DayOrder::MonthFirst, _) => "mm\\-dd\\-yyyy",
@@ -136,6 +209,14 @@ pub fn timestamp(text: &str) -> Option<Typed> {
             .ok()
     });
     cells::serial(moment??, "yyyy\\-mm\\-dd\\ hh:mm:ss")
+}
+
+/// Whether the text is a time with an offset from UTC, such as `2026-03-05T10:00+02:00`.
+fn has_offset(text: &str) -> bool {
+    let Some(at) = text.rfind(['+', '-']) else { return false };
+    let offset = text[at + 1..].replace(':', "");
+    let is_offset = offset.len() == 4 && offset.bytes().all(|byte| byte.is_ascii_digit());
+    is_offset && offset != "0000" && timestamp(&format!("{}Z", &text[..at])).is_some()
 }
 
 /// `09:30`, `1:30:00` or, as a duration, `36:00:00`.

@@ -7,8 +7,8 @@
 //! - [`directives`]: totals and conditional formats, requested in comments
 //! - [`mod@stream`]: long tables, written without building a document; `streamed_book`: a workbook
 //!   whose rows are written one at a time
-//! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators, [`dates`]: dates
-//!   and times, [`column`]: what all cells of a column have in common
+//! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators, [`dates`],
+//!   [`month_names`]: dates and times, [`column`]: what all cells of a column have in common
 //! - `computed`: values of formulas and totals, for the formats that do not compute
 //! - [`formula`]: supported formulas, [`number_format`]: the format of their results
 //! - [`runs`], [`look`]: styled text; [`widths`]: of columns
@@ -23,6 +23,7 @@ mod directives;
 pub(crate) mod formula;
 mod look;
 mod merged;
+mod month_names;
 mod number_format;
 mod pages;
 mod pictures;

@@ -16,7 +16,7 @@ use super::pages::Pages;
 use super::properties::workbook;
 use super::signs::Signs;
 use super::streamed_book::{RowXml, with_rows};
-use super::{column, look, plan};
+use super::{look, plan};
 use crate::Document;
 use crate::budgets::TABLE_COLUMNS;
 use crate::document::{Align, Meta};
@@ -45,7 +45,8 @@ pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
     let above = records.take_title();
     let table = LongTable::of(&document.meta, records)?;
     let survey = table.survey()?;
-    let mut losses = StreamLosses { removed, dates: table.ambiguous(), ..StreamLosses::default() };
+    let mut losses =
+        StreamLosses { removed, dates: table.untyped_dates(), ..StreamLosses::default() };
     let book = table.empty_book(document, &survey, &mut losses.paper).map_err(not_written)?;
     let written = with_rows(book, OUTPUT_BYTES, |samples, sheet| {
         let formats = survey.formats.iter().enumerate();
@@ -115,7 +116,7 @@ struct StreamLosses {
     surplus: usize,
     /// A warning about a quotation mark.
     quote: Option<String>,
-    /// Warnings about ambiguous dates.
+    /// Warnings about dates that stay text.
     dates: Vec<String>,
     /// Warnings about headers and footers.
     paper: Vec<String>,
@@ -178,10 +179,9 @@ impl<'t> LongTable<'t> {
         Ok(Self { names, records, widths, notations })
     }
 
-    fn ambiguous(&self) -> Vec<String> {
+    fn untyped_dates(&self) -> Vec<String> {
         let columns = self.names.iter().zip(&self.notations);
-        let ambiguous = columns.filter(|(_, notation)| notation.is_ambiguous);
-        ambiguous.map(|(name, _)| column::ambiguous(name)).collect()
+        columns.filter_map(|(name, notation)| notation.report(name)).collect()
     }
 
     fn survey(&self) -> Result<Survey, RenderError> {

@@ -7,7 +7,7 @@ use rust_xlsxwriter::{
 };
 
 use super::cells::Typed;
-use super::column::{Notation, ambiguous, notations};
+use super::column::{Notation, notations};
 use super::directives::{self, Directive};
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
@@ -173,7 +173,7 @@ impl Pages<'_> {
             self.grid.set(0, column as u16, text_value(Runs::read(cell).text()));
         }
         let notations = notations(table, self.document.meta.language.as_deref());
-        self.report_ambiguous(table, &notations);
+        self.report_dates(table, &notations);
         let mut read = Vec::with_capacity(table.rows.len());
         for (at, row) in table.rows.iter().enumerate() {
             let mut line = Vec::with_capacity(row.len());
@@ -193,10 +193,11 @@ impl Pages<'_> {
         read
     }
 
-    fn report_ambiguous(&mut self, table: &Table, notations: &[Notation]) {
-        for (at, _) in notations.iter().enumerate().filter(|(_, column)| column.is_ambiguous) {
-            let name = short(&Runs::read(&table.header[at]).text());
-            self.warn(ambiguous(&name));
+    fn report_dates(&mut self, table: &Table, notations: &[Notation]) {
+        for (notation, name) in notations.iter().zip(&table.header) {
+            if let Some(warning) = notation.report(&short(&Runs::read(name).text())) {
+                self.warn(warning);
+            }
         }
     }
 
