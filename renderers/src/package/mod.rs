@@ -12,7 +12,7 @@
 //! - `omml`, `linear`: formulas as Office Math, and on one line; `highlight`: colours of code
 //! - `reading`: reads parts back, for tests
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Cursor, Write};
 
 use sha2::{Digest, Sha256};
@@ -161,10 +161,12 @@ pub fn reference(from: &str, to: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Relations {
     rows: Vec<Relation>,
+    /// The rows without a name, and their numbers.
+    known: HashMap<Relation, usize>,
 }
 
 /// A relationship to a part or to something outside the package.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Relation {
     /// `None` for the number of its row.
     id: Option<String>,
@@ -198,11 +200,11 @@ impl Relations {
 
     fn relate(&mut self, kind: String, target: &str, is_external: bool) -> String {
         let row = Relation { id: None, kind, target: target.to_owned(), is_external };
-        let at = self.rows.iter().position(|known| *known == row).unwrap_or_else(|| {
-            self.rows.push(row);
-            self.rows.len() - 1
+        let number = *self.known.entry(row).or_insert_with_key(|row| {
+            self.rows.push(row.clone());
+            self.rows.len()
         });
-        format!("rId{}", at + 1)
+        format!("rId{number}")
     }
 
     pub fn write(&self) -> Xml {
@@ -277,6 +279,23 @@ mod tests {
         let first = relations.link("https://e.org");
         assert_eq!(relations.link("https://e.org"), first);
         assert_ne!(relations.link("https://f.org"), first);
+        relations.named("rIdStyles", "styles", "styles.xml");
+        assert_eq!(relations.link("https://g.org"), "rId4");
+        assert_eq!(relations.link("https://e.org"), first);
+    }
+
+    #[test]
+    fn many_relationships_are_added_in_linear_time() {
+        let add = |count: usize| {
+            let mut relations = Relations::default();
+            let began = std::time::Instant::now();
+            for number in 0..count {
+                relations.link(&format!("https://e.org/{number}"));
+            }
+            began.elapsed()
+        };
+        let (few, many) = (add(5_000), add(40_000));
+        assert!(many < few * 32, "{few:?} {many:?}");
     }
 
     #[test]
