@@ -38,6 +38,15 @@ impl Tag<'_> {
             || ELEMENTS.contains(&self.name.as_str())
     }
 
+    /// Whether this is a component without content, as in Slidev: `<Toc maxDepth="1" />`.
+    pub fn is_component(&self) -> bool {
+        let mut letters = self.source.trim_start_matches('<').chars();
+        letters.next().is_some_and(|first| first.is_ascii_uppercase())
+            && letters.next().is_some_and(|second| second.is_ascii_lowercase())
+            && self.source.ends_with("/>")
+            && !self.is_known()
+    }
+
     /// Whether the content of the element is not text.
     pub fn is_silent(&self) -> bool {
         SILENT.contains(&self.name.as_str())

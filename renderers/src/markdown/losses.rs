@@ -12,6 +12,7 @@ const EXAMPLES: usize = 5;
 pub struct Losses {
     controls: usize,
     tags: BTreeSet<String>,
+    components: BTreeSet<String>,
     links: Vec<String>,
     deep: bool,
     others: Warnings,
@@ -24,6 +25,10 @@ impl Losses {
 
     pub fn tag(&mut self, name: &str) {
         self.tags.insert(name.to_owned());
+    }
+
+    pub fn component(&mut self, name: &str) {
+        self.components.insert(name.to_owned());
     }
 
     pub fn link(&mut self, url: &str) {
@@ -48,6 +53,13 @@ impl Losses {
             sentences.push(format!(
                 "HTML is not supported; only its text was kept: {}.",
                 examples(&tags, tags.len())
+            ));
+        }
+        if !self.components.is_empty() {
+            let names: Vec<&str> = self.components.iter().map(String::as_str).collect();
+            sentences.push(format!(
+                "Components have no content here and were removed: {}.",
+                examples(&names, names.len())
             ));
         }
         if !self.links.is_empty() {

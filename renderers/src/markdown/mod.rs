@@ -9,7 +9,8 @@
 //! - [`pictures`]: the width of pictures, and pictures side by side
 //! - [`captions`]: numbers of figures and tables; [`heading_ids`]: ids of headings
 //! - [`html_blocks`], [`html_table`]: blocks of raw HTML become lists, tables and other blocks
-//! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides
+//! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides;
+//!   [`slots`]: columns of Slidev
 //! - [`columns`]: fenced divs become columns
 //! - [`mend`]: repairs content that CommonMark would drop; [`references`]: reference links that comrak
 //!   would drop
@@ -35,6 +36,7 @@ mod pictures;
 mod reader;
 mod references;
 mod slide_settings;
+mod slots;
 mod tags;
 
 use std::collections::HashSet;
@@ -62,6 +64,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
     losses.controls(removed);
     let (meta, body) = front_matter::split(&source, &mut losses);
     let body = slide_settings::apart(body, &mut losses);
+    let body = slots::to_columns(&body);
     let body = columns::apart(&body);
     let body = brackets::to_dollars(&body);
     let references = Arc::new(references::References::of(&body));

@@ -39,6 +39,9 @@ const KEYS: [&str; 22] = [
 /// Layouts that show only a title.
 const TITLES: [&str; 4] = ["cover", "section", "intro", "end"];
 
+/// Layouts that differ by their slots, or in nothing.
+const PLAIN: [&str; 3] = ["default", "two-cols", "two-cols-header"];
+
 /// Replaces the settings of slides; those without an effect are reported.
 pub fn apart<'s>(source: &'s str, losses: &mut Losses) -> Cow<'s, str> {
     let lines: Vec<&str> = source.split_inclusive('\n').collect();
@@ -65,7 +68,7 @@ pub fn apart<'s>(source: &'s str, losses: &mut Losses) -> Cow<'s, str> {
                 || key == "class" && value.split(' ').any(|class| class == "lead");
             if is_title {
                 text.push_str("<!-- _class: lead -->\n\n");
-            } else if !ignored.contains(&key) {
+            } else if !(ignored.contains(&key) || key == "layout" && PLAIN.contains(&value)) {
                 ignored.push(key);
             }
         }
@@ -103,7 +106,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The open fence after this line.
-fn after_fence<'s>(open: Option<&'s str>, line: &'s str) -> Option<&'s str> {
+pub fn after_fence<'s>(open: Option<&'s str>, line: &'s str) -> Option<&'s str> {
     let text = line.trim_start();
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'));
     let length = mark.map_or(0, |mark| text.chars().take_while(|c| *c == mark).count());

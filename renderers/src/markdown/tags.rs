@@ -113,6 +113,11 @@ impl Open {
         match name {
             "br" => self.push(Inline::LineBreak),
             "img" if !tag.closes => self.picture(reader, tag),
+            _ if tag.is_component() => {
+                let end = tag.source.find(|c: char| c.is_whitespace() || c == '/');
+                let name = tag.source[..end.unwrap_or(tag.source.len())].trim_start_matches('<');
+                reader.losses.component(name);
+            }
             _ if !tag.is_known() => self.push(Inline::Text(clean::text(tag.source))),
             _ if tag.closes => self.close(reader, name),
             _ if tag.stands_alone() => reader.losses.tag(name),

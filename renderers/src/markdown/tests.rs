@@ -371,3 +371,12 @@ fn an_empty_comment_is_nothing() {
     let is_list = |block: &Block| matches!(block, Block::List(_));
     assert!(document.blocks.len() == 2 && document.blocks.iter().all(is_list), "{document:?}");
 }
+
+#[test]
+fn components_are_reported() {
+    let document =
+        read("# A\n\n<Toc minDepth=\"1\" />\n\nb <Counter/> c <T> Vec<String>\n").unwrap();
+    assert_eq!(texts(&document).matches('<').count(), 2, "{document:?}");
+    let warnings = document.warnings.join("");
+    assert!(warnings.contains("removed: Counter, Toc."), "{warnings}");
+}
