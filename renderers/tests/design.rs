@@ -85,6 +85,17 @@ fn the_first_slides_have_their_layouts() {
 }
 
 #[test]
+fn few_points_in_columns_are_large() {
+    let column = |points: &str| format!("::: column\n{points}\n:::\n");
+    let columns = format!("{}{}", column("- one\n- two\n- three"), column("- four\n- five"));
+    let few = slide(&drawn(&format!("# T\n\n::: columns\n{columns}:::\n"), Format::Pptx), 1);
+    assert_eq!(few.matches("sz=\"2800\"").count(), 5, "{few}");
+    let columns = format!("{}{}", column(&"- many\n".repeat(12)), column("- four"));
+    let many = slide(&drawn(&format!("# T\n\n::: columns\n{columns}:::\n"), Format::Pptx), 1);
+    assert!(!many.contains("sz=\"2400\"") && !many.contains("sz=\"2800\""), "{many}");
+}
+
+#[test]
 fn a_picture_may_reach_the_edges_of_a_slide() {
     let deck = drawn(
         "![bg right:40% A photo](a.jpg)\n\n# Office\n\n- a\n\n---\n\n![bg](b.jpg)\n\n# Over it\n\ntext",

@@ -2,11 +2,11 @@
 //! content above, between and below columns is a band with one column.
 
 use super::deck::Deck;
-use super::flow::flow;
+use super::flow::{flow, row_scale, stack};
 use super::geometry::Area;
 use super::heights::{GAP, height};
 use super::items::SlideItem;
-use super::layouts::Layout;
+use super::layouts::{BLOCKS, Layout};
 use super::page::{Piece, SlidePage};
 use super::plan::Slide;
 use crate::document::{Block, Inline};
@@ -43,7 +43,12 @@ impl<'d> Deck<'d> {
     /// half of the slide is left.
     fn place_bands(&self, bands: Vec<Band<'d>>) -> Vec<Vec<Piece<'d>>> {
         let body = self.geometry.body;
-        let heights: Vec<f64> = bands.iter().map(|band| self.band_height(band)).collect();
+        let scale = row_scale(body.height, self.scale, |scale| {
+            let high: f64 = bands.iter().map(|band| self.band_height(band, scale)).sum();
+            let all_may_grow = bands.iter().all(may_grow);
+            all_may_grow.then_some(high + GAP * bands.len().saturating_sub(1) as f64)
+        });
+        let heights: Vec<f64> = bands.iter().map(|band| self.band_height(band, scale)).collect();
         let high = heights.iter().sum::<f64>() + GAP * bands.len().saturating_sub(1) as f64;
         let elastic = bands.iter().filter(|band| is_elastic(band)).count().max(1);
         let more = (body.height - high - ROUNDING).max(0.0) / elastic as f64;
@@ -57,7 +62,7 @@ impl<'d> Deck<'d> {
                 (left, used) = (body.height, 0.0);
             }
             let area = body.band(used, if at == last { left } else { high.min(left) });
-            let mut further = self.columns(band, area).into_iter();
+            let mut further = self.columns(band, area, scale).into_iter();
             let page = pages.last_mut().expect("there is always a page");
             page.extend(further.next().into_iter().flatten());
             used += high + GAP;
@@ -69,13 +74,19 @@ impl<'d> Deck<'d> {
         pages
     }
 
-    /// The pages of a row of columns; each column continues on the next page independently.
-    fn columns(&self, band: Band<'d>, area: Area) -> Vec<Vec<Piece<'d>>> {
+    /// The pages of a row of columns; each column continues on the next page independently, unless
+    /// all fit in a larger scale.
+    fn columns(&self, band: Band<'d>, area: Area, scale: f64) -> Vec<Vec<Piece<'d>>> {
         let mut pages: Vec<Vec<Piece<'d>>> = Vec::new();
         let count = band.len();
         for (at, column) in band.into_iter().enumerate() {
             let area = self.geometry.column(area, at, count);
-            for (at, pieces) in flow(column, area, 1.0).into_iter().enumerate() {
+            let parts = if scale > 1.0 {
+                vec![stack(column, area, scale)]
+            } else {
+                flow(column, area, scale)
+            };
+            for (at, pieces) in parts.into_iter().enumerate() {
                 match pages.get_mut(at) {
                     Some(page) => page.extend(pieces),
                     None => pages.push(pieces),
@@ -86,10 +97,10 @@ impl<'d> Deck<'d> {
     }
 
     /// The height of the tallest column.
-    fn band_height(&self, band: &Band<'d>) -> f64 {
+    fn band_height(&self, band: &Band<'d>, scale: f64) -> f64 {
         let width = self.geometry.column(self.geometry.body, 0, band.len()).width;
         let high = |column: &Vec<SlideItem<'d>>| {
-            let high: f64 = column.iter().map(|item| height(item, width, 1.0)).sum();
+            let high: f64 = column.iter().map(|item| height(item, width, scale)).sum();
             high + GAP * column.len().saturating_sub(1) as f64 + ROUNDING
         };
         band.iter().map(high).fold(0.0, f64::max)
@@ -98,6 +109,11 @@ impl<'d> Deck<'d> {
 
 fn is_columns(block: &Block) -> bool {
     matches!(block, Block::Columns(_))
+}
+
+/// Whether the text of a row of columns may be enlarged.
+fn may_grow(band: &Band<'_>) -> bool {
+    !is_elastic(band) && band.iter().all(|column| column.len() <= BLOCKS)
 }
 
 fn is_elastic(band: &Band<'_>) -> bool {

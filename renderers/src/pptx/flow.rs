@@ -40,6 +40,14 @@ pub fn scale(items: &[SlideItem<'_>], area: Area, max: f64) -> Option<f64> {
     })
 }
 
+/// The largest scale at which rows of columns fit on one slide; 1 if none is larger. `high` is their
+/// height at a scale, if they may be enlarged.
+pub fn row_scale(room: f64, max: f64, high: impl Fn(f64) -> Option<f64>) -> f64 {
+    let mut larger = SCALES.into_iter().filter(|scale| *scale > 1.0 && *scale <= max);
+    let fits = |scale: &f64| high(*scale).is_some_and(|high| high <= room * (1.0 - AIR));
+    larger.find(fits).unwrap_or(1.0)
+}
+
 /// A lower bound of the number of slides.
 pub fn slides(items: &[SlideItem<'_>], area: Area) -> usize {
     let high = items.iter().filter(|item| !item.is_elastic());
@@ -48,7 +56,7 @@ pub fn slides(items: &[SlideItem<'_>], area: Area) -> usize {
 }
 
 /// Places items that are known to fit; pictures share the remaining space.
-fn stack(items: Vec<SlideItem<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
+pub fn stack(items: Vec<SlideItem<'_>>, area: Area, scale: f64) -> Vec<Piece<'_>> {
     let heights: Vec<f64> = items.iter().map(|item| height(item, area.width, scale)).collect();
     let gaps = GAP * items.len().saturating_sub(1) as f64;
     let left = area.height - heights.iter().sum::<f64>() - gaps;
