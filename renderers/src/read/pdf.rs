@@ -58,8 +58,8 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
                 Some(BlockKind::Heading(level)) => words.heading(level + 2, &line(pieces)),
                 Some(BlockKind::Item { depth, number }) => {
                     let block = pieces[0].block.map_or(0, |block| block.number);
-                    let text = page.labels.text(block, line(pieces));
-                    words.numbered(depth, page.labels.number(block, number), &text);
+                    let item = page.labels.item(block, number, line(pieces));
+                    words.numbered(depth, item.number, &item.text);
                 }
             }
         }
