@@ -3,15 +3,20 @@
 use std::collections::HashMap;
 
 use super::anchors::HeadingAnchors;
-use super::paper::paper;
+use super::paper::{paper, turned, turned_width};
+use super::tables::{self, PADDING, points};
+use super::word_sections;
 use crate::Document;
 use crate::document::{Block, Inline, Table};
+use crate::package::fitting::Rooms;
 use crate::package::measure::{Face, lines};
-use crate::package::text::{DEPTH, begins_page, caption_of, columns, flat, plain, rows};
+use crate::package::text::{DEPTH, begins_page, caption_of, flat, plain, rows};
 
 /// The height of a line of body text and the space after a paragraph, in points.
 const LINE: f64 = 14.5;
 const AFTER: f64 = 7.0;
+/// The height of a line in a table, in font sizes.
+const TABLE_LEADING: f64 = 1.35;
 
 /// The estimated number of pages. It is accurate enough for a limit, not exact.
 pub fn pages(document: &Document) -> usize {
@@ -39,15 +44,12 @@ pub fn pages_of_captions(document: &Document) -> HashMap<String, usize> {
 }
 
 fn counted(document: &Document) -> PageCount<'_> {
-    let (width, height) = paper(document);
-    let [top, right, bottom, left] = document.meta.margins();
-    let room = (height - top - bottom) as f64 / 20.0;
-    let width = (width - left - right) as f64 / 20.0;
     let listed = match HeadingAnchors::of(document).all.len() {
         count if document.meta.contents => count as f64 * CONTENTS_LINE + 40.0,
         _ => 0.0,
     };
     let (found, captions) = (Vec::new(), HashMap::new());
+    let room = room(document, document.meta.page.landscape);
     let mut pages = PageCount { document, room, page: 1, used: 0.0, found, captions };
     if document.meta.cover {
         let full = (listed / room).ceil() as usize;
@@ -55,10 +57,23 @@ fn counted(document: &Document) -> PageCount<'_> {
     } else {
         pages.take(80.0 + listed);
     }
-    for block in &document.blocks {
-        pages.block(block, width);
+    for (at, section) in word_sections(document).into_iter().enumerate() {
+        if at > 0 {
+            pages.turn();
+        }
+        pages.room = self::room(document, section.is_landscape);
+        let width = points(turned_width(document, section.is_landscape));
+        for block in &document.blocks[section.blocks] {
+            pages.block(block, width);
+        }
     }
     pages
+}
+
+/// The height of the text on a page, in points.
+fn room(document: &Document, is_landscape: bool) -> f64 {
+    let [top, _, bottom, _] = document.meta.margins();
+    points(turned(document, is_landscape).1 - top - bottom)
 }
 
 /// The height of a line of the table of contents, in points.
@@ -82,9 +97,7 @@ impl PageCount<'_> {
     fn block(&mut self, block: &Block, width: f64) {
         let high = height(block, width, 0);
         match block {
-            Block::Comment(text) if begins_page(text) => {
-                (self.page, self.used) = (self.page + 1, 0.0);
-            }
+            Block::Comment(text) if begins_page(text) => self.turn(),
             Block::Heading { .. } => self.keep(high + BELOW_HEADING),
             Block::Chart(_) | Block::Math(_) => self.keep(high),
             Block::Paragraph(content) if matches!(content[..], [Inline::Image { .. }]) => {
@@ -100,8 +113,12 @@ impl PageCount<'_> {
     /// Begins a page if less than `high` is left.
     fn keep(&mut self, high: f64) {
         if self.used > 0.0 && self.used + high > self.room && high < self.room {
-            (self.page, self.used) = (self.page + 1, 0.0);
+            self.turn();
         }
+    }
+
+    fn turn(&mut self) {
+        (self.page, self.used) = (self.page + 1, 0.0);
     }
 
     fn take(&mut self, high: f64) {
@@ -174,12 +191,20 @@ fn height(block: &Block, width: f64, depth: usize) -> f64 {
     }
 }
 
+/// The height of a table with the columns and the font size that it has in the file.
 fn table_height(table: &Table, width: f64) -> f64 {
-    let share = width / columns(table).max(1) as f64 - 11.0;
-    let row = |row: &Vec<Vec<Inline>>| {
-        row.iter().map(|cell| text(cell, share.max(20.0), 10.0)).fold(1.0, f64::max) * 13.5 + 6.0
+    let fitting = tables::fit(table, Rooms { upright: width, landscape: None });
+    if !fitting.parts.is_empty() {
+        return fitting.parts.iter().map(|part| table_height(part, width)).sum();
+    }
+    let size = fitting.points;
+    let columns = tables::twips(table, (width * 20.0) as i64, (size * 2.0) as i64, &[]);
+    let high = |row: &Vec<Vec<Inline>>| {
+        let cells = row.iter().zip(&columns);
+        let lines = cells.map(|(cell, width)| text(cell, points(width - PADDING).max(6.0), size));
+        lines.fold(1.0, f64::max) * size * TABLE_LEADING + 6.0
     };
-    rows(table).map(row).sum::<f64>() + AFTER
+    rows(table).map(high).sum::<f64>() + AFTER
 }
 
 fn text(content: &[Inline], width: f64, points: f64) -> f64 {
@@ -197,6 +222,19 @@ mod tests {
         let document = crate::markdown::read(&source).unwrap();
         let pages = pages_of_headings(&document);
         assert_eq!(pages, [1, 3, 4]);
+    }
+
+    #[test]
+    fn sections_and_columns_of_tables_count() {
+        let of = |source: &str| pages_of_headings(&crate::markdown::read(source).unwrap());
+        let source = "# A\n\n<!-- landscape -->\n\n# B\n\n<!-- portrait -->\n\n# C\n";
+        assert_eq!(of(source), [1, 2, 3]);
+        let wide = format!("{}\n{}\n", "|Revenue".repeat(14), "|-".repeat(14));
+        let source = format!("# A\n\ntext\n\n{wide}{}\n\n# B\n", "|333,466".repeat(14));
+        assert_eq!(of(&source), [1, 3]);
+        let row = format!("|1|2|3|{}|\n", "many words ".repeat(30));
+        let source = format!("# A\n\n|a|b|c|d|\n|-|-|-|-|\n{}\n# B\n", row.repeat(10));
+        assert_eq!(of(&source), [1, 2]);
     }
 
     #[test]

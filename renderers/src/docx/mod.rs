@@ -37,7 +37,7 @@ mod tables;
 use crate::Document;
 use crate::document::Block;
 use crate::package::fitting::Rooms;
-use crate::package::sections::sections;
+use crate::package::sections::{Section, sections};
 use crate::package::warnings::Warnings;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations, limits, properties};
@@ -69,6 +69,11 @@ fn rooms(document: &Document) -> Rooms {
     Rooms { upright: width(false), landscape: Some(width(true)) }
 }
 
+/// The sections of a document. Wide tables have a landscape one.
+fn word_sections(document: &Document) -> Vec<Section> {
+    sections(document, |table| tables::fit(table, rooms(document)).is_landscape)
+}
+
 impl Draw<'_> {
     /// The main part, `word/document.xml`.
     fn document(&mut self) -> Xml {
@@ -79,7 +84,7 @@ impl Draw<'_> {
         let document = self.document;
         let blocks = &document.blocks;
         let skip = usize::from(titled && self.repeats_title(blocks.first()));
-        let sections = sections(document, |table| tables::fit(table, rooms(document)).is_landscape);
+        let sections = word_sections(document);
         let last = sections.len() - 1;
         for (at, section) in sections.into_iter().enumerate() {
             let place = Place {

@@ -18,7 +18,7 @@ const COLUMNS: [usize; 4] = [6, 9, 14, usize::MAX];
 const KEPT_ROWS: usize = 12;
 const KEPT_LETTERS: usize = 1_500;
 /// The left and right padding of a cell together, in twips.
-const PADDING: i64 = 216;
+pub const PADDING: i64 = 216;
 const FORM: CellForm = CellForm { padding: PADDING as f64 / 20.0, widening: 1.0 };
 
 /// The appearance of a single cell that holds code, a quote or an alert.
@@ -207,7 +207,7 @@ pub fn grid(xml: &mut Xml, widths: &[i64]) {
 }
 
 /// The column widths in twips for text of that size in half points.
-fn twips(table: &Table, room: i64, half_points: i64, pictures: &[f64]) -> Vec<i64> {
+pub fn twips(table: &Table, room: i64, half_points: i64, pictures: &[f64]) -> Vec<i64> {
     let em = half_points * 10;
     let room_em = (room * 1000 / em) as u32;
     let padding = (PADDING * 1000 / em) as u32;
