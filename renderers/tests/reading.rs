@@ -250,9 +250,18 @@ fn structure_of_word_styles_and_comments_in_place_are_read() {
         ("word/numbering.xml", numbering),
         ("word/comments.xml", comments),
     ]);
-    let wanted = "1. one\n1. two\n\nsaid[^comment-0]{hidden: secret} end (a)/(b)\n\n## Comments\n\n\
+    let wanted = "1. one\n2. two\n\nsaid[^comment-0]{hidden: secret} end (a)/(b)\n\n## Comments\n\n\
                   [^comment-0]: Ann: Really?";
     assert_eq!(words("a.docx", &file), wanted);
+}
+
+#[test]
+fn lists_of_word_files_keep_their_numbers() {
+    let source = "1. one\n2. two\n   1. inner\n   2. inner\n3. three\n   1. again\n\ntext\n\n7. seven\n8. eight\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Docx).unwrap();
+    let wanted = "1. one\n2. two\n    1. inner\n    2. inner\n3. three\n    1. again\n\ntext\n\n7. seven\n8. eight";
+    let read = words("a.docx", &rendered.bytes);
+    assert!(read.starts_with(wanted), "{read}");
 }
 
 #[test]

@@ -2,13 +2,14 @@
 //!
 //! `docx-rs` is not used, because it panics on one of ten damaged files and loops on some.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::{
     archive::Archive,
     asides, chart,
     docx_frames::{FramedParagraph, WordFrame, add_table},
-    docx_styles::{self, ParagraphStyle, numbered, styles},
+    docx_lists::WordLists,
+    docx_styles::{self, ParagraphStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
     tables::Tables,
@@ -24,7 +25,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let mut body = WordBody {
         styles: styles(&mut archive)?,
-        numbered: numbered(&mut archive)?,
+        lists: WordLists::read(&mut archive)?,
         links: links(&mut archive, "word/_rels/document.xml.rels")?,
         ..WordBody::default()
     };
@@ -57,7 +58,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
 #[derive(Default)]
 struct WordBody {
     styles: HashMap<String, ParagraphStyle>,
-    numbered: BTreeMap<(String, usize), bool>,
+    lists: WordLists,
     links: HashMap<String, String>,
     words: Words,
     tables: Tables,
@@ -289,8 +290,8 @@ impl WordBody {
         match (level, paragraph.list) {
             (Some(level), _) => words.heading(level, text.trim_matches('*')),
             (None, Some(list)) => {
-                let numbered = self.numbered.get(&(list, paragraph.depth)).copied();
-                words.entry(paragraph.depth, numbered.unwrap_or(false), text);
+                let number = self.lists.count(&list, paragraph.depth);
+                words.numbered(paragraph.depth, number, text);
             }
             (None, None) if QUOTES.contains(&paragraph.style.as_str()) => words.quote(text),
             (None, None) => words.paragraph(text),

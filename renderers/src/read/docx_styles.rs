@@ -1,6 +1,6 @@
-//! The styles and the lists of a Word file.
+//! The styles of a Word file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::{
     archive::Archive,
@@ -53,39 +53,6 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, ParagraphStyle>, 
         Ok(())
     });
     Ok(styles)
-}
-
-/// The numbered lists, by number and level.
-pub fn numbered(archive: &mut Archive) -> Result<BTreeMap<(String, usize), bool>, ReadError> {
-    let Some(xml) = archive.part("word/numbering.xml")? else { return Ok(BTreeMap::new()) };
-    let mut formats: HashMap<(String, usize), bool> = HashMap::new();
-    let mut lists: Vec<(String, String)> = Vec::new();
-    let (mut kind, mut list, mut level) = (String::new(), String::new(), 0);
-    let _ = walk(&xml, |node| {
-        let XmlNode::Open(element) = node else { return Ok(()) };
-        let value = element.attribute("val").unwrap_or_default();
-        match element.name.as_str() {
-            "abstractNum" => {
-                element.attribute("abstractNumId").unwrap_or_default().clone_into(&mut kind);
-            }
-            "lvl" => level = element.number("ilvl").unwrap_or(0),
-            "numFmt" => {
-                formats.insert((kind.clone(), level), !matches!(value, "bullet" | "none"));
-            }
-            "num" => element.attribute("numId").unwrap_or_default().clone_into(&mut list),
-            "abstractNumId" => lists.push((list.clone(), value.to_owned())),
-            _ => {}
-        }
-        Ok(())
-    });
-    let mut numbered = BTreeMap::new();
-    for (list, kind) in lists {
-        for level in 0..9 {
-            let counts = formats.get(&(kind.clone(), level)).copied().unwrap_or(false);
-            numbered.insert((list.clone(), level), counts);
-        }
-    }
-    Ok(numbered)
 }
 
 /// A style with what it takes over from the styles that it is based on.

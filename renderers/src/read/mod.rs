@@ -9,7 +9,7 @@
 //! - `words`: paragraphs, formatting, lists and tables as Markdown; `tables`: tables being read
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
-//! - `docx` with `docx_frames` and `docx_styles`, `pptx`, `odf` with `odf_comments` and `odf_lists`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
+//! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments` and `odf_lists`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
 //!   `tags`, `labels`, `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
@@ -22,6 +22,7 @@ pub mod charset;
 mod chart;
 mod docx;
 mod docx_frames;
+mod docx_lists;
 mod docx_styles;
 mod email;
 mod fonts;
