@@ -52,6 +52,7 @@ impl Setting {
                 Some(color) => self.background = Some(color),
                 None => self.ignore(key, value),
             },
+            "theme" if value == "default" => {}
             key if SILENT.contains(&key) => {}
             key => self.ignore(key, value),
         }
@@ -86,7 +87,7 @@ pub fn apply(key: &str, value: &str, own: &mut Setting, following: &mut Setting)
 }
 
 /// Directives for other formats, and those that change nothing that is visible.
-const SILENT: [&str; 7] = ["total", "format", "size", "theme", "math", "title", "marp"];
+const SILENT: [&str; 6] = ["total", "format", "size", "math", "title", "marp"];
 
 const KEYS: [&str; 19] = [
     // Used only by workbooks.
@@ -171,5 +172,8 @@ mod tests {
         assert_eq!((own.edge(), following.next().edge()), (Some("F".into()), Some("F".into())));
         assert_eq!(own.ignored.len(), 1);
         assert!(own.ignored[0].contains("style: h1"), "{:?}", own.ignored);
+        apply("theme", "default", &mut own, &mut following);
+        apply("theme", "gaia", &mut own, &mut following);
+        assert_eq!(own.ignored[1..], ["The slide directive “theme: gaia” has no effect."]);
     }
 }
