@@ -148,6 +148,10 @@ fn long_lists_have_room_for_their_numbers_and_icons_stay_in_their_line() {
     assert!(slide(&deck, 1).contains("indent=\"-431800\""), "{}", slide(&deck, 1));
     assert_eq!(text(&slide(&deck, 2), "a:t"), "IAn icon within");
     assert!(!slide(&deck, 2).contains("<p:pic>") && deck.warnings.len() == 1);
+    let list = "- ![✓](dot.png) Fast\n- ![✓](dot.png) Safe\n- Small ![!](dot.png)\n";
+    let deck = slide(&drawn(&format!("# I\n\n{list}"), Format::Pptx), 1);
+    assert_eq!(text(&deck, "a:t"), "I✓ Fast✓ SafeSmall !");
+    assert!(!deck.contains("<p:pic>") && deck.matches("<p:sp>").count() == 2, "{deck}");
 }
 
 #[test]
@@ -159,10 +163,6 @@ fn wide_tables_turn_their_page_or_are_split() {
     let docx = body(&drawn(&source, Format::Docx));
     assert_eq!(docx.matches("w:orient=\"landscape\"").count(), 1);
     assert_eq!(docx.matches("<w:sectPr>").count(), 3);
-    let list = "- ![✓](dot.png) Fast\n- ![✓](dot.png) Safe\n- Small ![!](dot.png)\n";
-    let deck = slide(&drawn(&format!("# I\n\n{list}"), Format::Pptx), 1);
-    assert_eq!(text(&deck, "a:t"), "I✓ Fast✓ SafeSmall !");
-    assert!(!deck.contains("<p:pic>") && deck.matches("<p:sp>").count() == 2, "{deck}");
     for format in [Format::Pdf, Format::Docx, Format::Pptx] {
         let rendered = drawn(&wide(40), format);
         assert!(rendered.warnings.join("").contains("wider than"), "{:?}", rendered.warnings);
@@ -176,6 +176,12 @@ fn comments_turn_the_pages_that_follow() {
     assert_eq!(pages.len(), 3);
     assert!(pages[1].0 > pages[1].1 && pages[2].0 < pages[2].1, "{pages:?}");
     assert_eq!(body(&drawn(source, Format::Docx)).matches("<w:sectPr>").count(), 3);
+    for mark in ["\\newpage", "<!-- pagebreak -->"] {
+        let source = format!("a\n\n{mark}\n\nb");
+        let docx = body(&drawn(&source, Format::Docx));
+        assert_eq!(docx.matches("<w:br w:type=\"page\"/>").count(), 1, "{mark}: {docx}");
+        assert_eq!(pdf_pages(&drawn(&source, Format::Pdf)).len(), 2, "{mark}");
+    }
 }
 
 #[test]

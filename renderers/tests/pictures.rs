@@ -69,6 +69,56 @@ fn pictures_stand_side_by_side_in_workbooks() {
     assert!(at("One") < at("Two") && at("Two") < at("More"), "{texts}");
 }
 
+#[test]
+fn pictures_stand_side_by_side_on_slides() {
+    let deck = render(&read("# T\n\n![x](a.jpg) ![y](b.png)\n"), Format::Pptx).unwrap();
+    let [left, right] = pictures_on(&deck)[..] else { panic!("two pictures are expected") };
+    assert!(right.x > left.x + left.width, "{left:?} {right:?}");
+    let middle = |place: Placed| place.y + place.height / 2;
+    assert!((middle(left) - middle(right)).abs() < 20_000, "{left:?} {right:?}");
+    let deck = |width: &str| {
+        let source = format!("# T\n\n![x](a.jpg){{width={width}}}\n");
+        pictures_on(&render(&read(&source), Format::Pptx).unwrap())[0].width
+    };
+    let [half, quarter] = ["40%", "20%"].map(deck);
+    assert!((half - 2 * quarter).abs() < 20_000, "{half} {quarter}");
+}
+
+/// The position and the size of a picture in EMU.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    x: i64,
+    y: i64,
+    width: i64,
+    height: i64,
+}
+
+fn pictures_on(deck: &Rendered) -> Vec<Placed> {
+    let slide = part(deck, "ppt/slides/slide1.xml");
+    let placed = |picture: &str| {
+        let number = |element: &str, name: &str| -> i64 {
+            let (_, rest) = picture.split_once(element).expect("it has a place");
+            let (_, rest) = rest.split_once(&format!(" {name}=\"")).expect("it has a number");
+            rest.split('"').next().and_then(|number| number.parse().ok()).expect("it is a number")
+        };
+        let [x, y] = ["x", "y"].map(|name| number("<a:off", name));
+        let [width, height] = ["cx", "cy"].map(|name| number("<a:ext", name));
+        Placed { x, y, width, height }
+    };
+    slide.split("<p:pic>").skip(1).map(placed).collect()
+}
+
+#[test]
+fn pictures_stand_side_by_side_in_pdfs() {
+    let pdf = render(&read("![x](a.jpg) ![y](b.png)\n"), Format::Pdf).unwrap();
+    let pdf = lopdf::Document::load_mem(&pdf.bytes).unwrap();
+    let content = pdf.get_and_decode_page_content(pdf.get_pages()[&1]).unwrap();
+    let moves = content.operations.iter().filter(|operation| operation.operator == "cm");
+    let wide = moves.filter_map(|cm| cm.operands.first()?.as_float().ok()).filter(|x| *x > 100.0);
+    let wide: Vec<f32> = wide.collect();
+    assert!(wide.len() == 2 && wide.iter().all(|width| *width < 250.0), "{wide:?}");
+}
+
 /// What browsers save and cameras write, but no decoder of ours reads.
 #[test]
 fn pictures_of_other_kinds_are_reported_with_what_to_do() {

@@ -380,3 +380,11 @@ fn components_are_reported() {
     let warnings = document.warnings.join("");
     assert!(warnings.contains("removed: Counter, Toc."), "{warnings}");
 }
+
+#[test]
+fn many_slices_are_reported() {
+    let chart = |rows: usize| format!("```chart\ntype: pie\n\nk,S\n{}```\n", "a,1\n".repeat(rows));
+    let warnings = |rows: usize| read(&chart(rows)).unwrap().warnings;
+    assert_eq!(warnings(10), Vec::<String>::new());
+    assert!(warnings(11).iter().any(|warning| warning.contains("has 11 slices")));
+}

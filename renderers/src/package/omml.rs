@@ -405,6 +405,15 @@ mod tests {
         }
     }
 
+    /// LibreOffice would draw a question mark before an operator that begins a cell.
+    #[test]
+    fn a_cell_may_begin_with_an_operator() {
+        let xml = drawn(r"\begin{aligned} a &= b \end{aligned}");
+        assert_eq!(xml.matches('\u{200b}').count(), 1, "{xml}");
+        let (before, _) = xml.split_once('\u{200b}').unwrap();
+        assert!(before.contains(">a<") && !before.contains(">=<"), "{xml}");
+    }
+
     #[test]
     fn sums_take_their_bounds_and_their_body() {
         let xml = drawn(r"\sum_{i=1}^{n} x");

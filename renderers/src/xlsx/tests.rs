@@ -293,3 +293,24 @@ fn columns_may_have_choices_and_notes() {
     assert!(notes.contains("ref=\"B1\"") && notes.contains("In thousands"), "{notes}");
     assert_eq!(rendered.warnings, ["There is no column “Missing” to format."]);
 }
+
+#[test]
+fn pictures_of_workbooks_stand_upright_and_are_at_most_as_high_as_a_screen() {
+    use crate::package::{picture::tests::png, upright::tests::photo_on_its_side};
+    let mut document = markdown::read("![a](a.jpg)\n\n![b](b.png)\n").unwrap();
+    document.assets.insert("a.jpg".into(), photo_on_its_side());
+    document.assets.insert("b.png".into(), png(500, 2_400));
+    let drawing = part(&render(&document).unwrap(), "xl/drawings/drawing1.xml");
+    let sizes: Vec<(f64, f64)> = drawing
+        .split("<a:ext cx=\"")
+        .skip(1)
+        .map(|size| {
+            let mut numbers = size.split('"');
+            let pixels = |text: Option<&str>| text.unwrap().parse::<f64>().unwrap() / 9_525.0;
+            (pixels(numbers.next()), pixels(numbers.nth(1)))
+        })
+        .collect();
+    assert_eq!(sizes.len(), 2);
+    assert!(sizes[0].0 < sizes[0].1, "the photo is upright: {sizes:?}");
+    assert!((sizes[1].1 - 640.0).abs() < 2.0, "{sizes:?}");
+}
