@@ -13,8 +13,9 @@ use serde_json::Value;
 
 const FORMATS: [Format; 4] = [Format::Docx, Format::Pptx, Format::Xlsx, Format::Pdf];
 
-/// The number of examples in a PDF, whose fonts take most of the time, unless each has its own.
-const PER_PDF: usize = 40;
+/// The number of examples in a PDF, whose fonts take most of the time, unless each has its own; and
+/// in the files for other programs.
+const TOGETHER: usize = 40;
 
 /// The entities in the HTML of the specification.
 const ENTITIES: [(&str, &str); 4] =
@@ -208,6 +209,18 @@ fn has_other_text(html: &str) -> bool {
     ["<script", "<style", "<pre><code>&lt;td&gt;"].iter().any(|mark| html.contains(mark))
 }
 
+/// Writes files of several examples each, which `tests/documents/check.sh` validates.
+fn save(examples: &[SpecExample], folder: &Path) {
+    for (number, examples) in examples.chunks(TOGETHER).enumerate() {
+        let whole = combined(examples.iter().map(|example| example.document.clone()));
+        for format in FORMATS {
+            let name = format!("examples-{number}.{format:?}").to_lowercase();
+            let file = drawn(&whole, format).bytes;
+            std::fs::write(folder.join(name), file).expect("the folder can be written to");
+        }
+    }
+}
+
 /// PDFs are of several examples, or with `--full` of one.
 #[test]
 #[ignore = "the examples are fetched by tests/documents/check.sh"]
@@ -220,7 +233,7 @@ fn the_words_of_every_example_of_the_specification_are_kept() {
     let is_full = std::env::var_os("COUNTERSIGN_TEST_FULL").is_some();
     let mut lost = Vec::new();
     for format in FORMATS {
-        let together = if format == Format::Pdf && !is_full { PER_PDF } else { 1 };
+        let together = if format == Format::Pdf && !is_full { TOGETHER } else { 1 };
         for examples in examples.chunks(together) {
             let documents = examples.iter().map(|example| example.document.clone());
             let found = found(&drawn(&combined(documents), format), format);
@@ -231,4 +244,7 @@ fn the_words_of_every_example_of_the_specification_are_kept() {
         }
     }
     assert_eq!(lost, Vec::<String>::new());
+    if let Some(folder) = std::env::var_os("COMMONMARK_FILES") {
+        save(&examples, Path::new(&folder));
+    }
 }

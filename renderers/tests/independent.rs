@@ -9,7 +9,7 @@ use std::{
 
 use quick_xml::events::Event;
 use renderers::{
-    Format,
+    Document, Format,
     edit::{
         fill::{Filling, fill},
         word::{self, Author, WordChange, WordEdit},
@@ -22,10 +22,16 @@ use zip::ZipArchive;
 /// The elements whose text docx-rs leaves out.
 const GAPS: [&str; 1] = ["m:oMath"];
 
+fn corpus_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
+}
+
+/// The Markdown files of the corpus and of the gallery.
 fn corpus() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let folder = corpus_folder();
+    let gallery = folder.join("../../../tests/documents/gallery/sources");
     let mut files = Vec::new();
-    for folder in [folder.clone(), folder.join("hostile")] {
+    for folder in [folder.clone(), folder.join("hostile"), gallery] {
         for entry in fs::read_dir(folder).expect("the corpus is readable") {
             files.push(entry.expect("the corpus is readable").path());
         }
@@ -98,26 +104,45 @@ fn is_read(name: &str, file: &[u8]) {
     assert!(missing.is_empty(), "{name}: docx-rs does not find {missing:?}");
 }
 
+/// The document of a file, with the pictures of the corpus.
+fn document(path: &Path) -> Document {
+    let source = fs::read_to_string(path).expect("the corpus is readable");
+    let mut document = markdown::read(&source).expect("the corpus is readable");
+    for url in markdown::image_urls(&document) {
+        if let Ok(picture) = fs::read(corpus_folder().join(&url)) {
+            document.assets.insert(url, picture);
+        }
+    }
+    document
+}
+
 /// docx-rs reads every Word file of the corpus, and finds every text of its body.
 #[test]
 fn an_independent_reader_finds_every_text_of_the_corpus() {
     let corpus = corpus();
-    assert!(corpus.len() > 8, "{corpus:?}");
+    assert!(corpus.len() > 12, "{corpus:?}");
+    let mut pictures = 0;
     for path in corpus {
-        let document = markdown::read(&fs::read_to_string(&path).unwrap()).unwrap();
+        let document = document(&path);
+        pictures += document.assets.len();
         let file = render(&document, Format::Docx).unwrap();
         is_read(&path.display().to_string(), &file.bytes);
     }
+    assert!(pictures > 5, "{pictures}");
 }
 
 /// The same holds for files that were filled and edited.
 #[test]
 fn an_independent_reader_reads_edited_files() {
-    let text =
-        "# Lease\n\nThe **boat** of {{name}}.\n\n| Day | Price |\n|---|---|\n| Monday | 3 |\n";
+    let text = "# Lease\n\nThe **boat** of {{name}}.\n\n| Day | Price |\n|---|---|\n| Monday | 3 |\n\n\
+         | Item | Price |\n|---|---|\n| {{#items}}{{thing}} | {{price}}{{/items}} |\n";
     let template = render(&markdown::read(text).unwrap(), Format::Docx).unwrap().bytes;
-    let filled = fill(&template, &Filling::Once(json!({ "name": "Ann" }))).unwrap().remove(0);
+    let items = json!([{ "thing": "Oar", "price": 5 }, { "thing": "Sail", "price": 70 }]);
+    let values = json!({ "name": "Ann", "items": items });
+    let filled = fill(&template, &Filling::Once(values)).unwrap().remove(0);
     is_read("filled", &filled.bytes);
+    let text = by_docx_rs(&filled.bytes).unwrap();
+    assert!(text.contains("Oar") && text.contains("Sail"), "{text}");
     let changes = vec![
         WordChange::ReplaceText { old: "boat of".into(), new: "ship by".into() },
         WordChange::AddRow { table: 1, after: None, cells: vec!["Friday".into(), "4".into()] },

