@@ -99,7 +99,7 @@ pub fn issuer(config: &Config, variables: &BTreeMap<String, String>) -> Result<O
         None => claim.clone(),
     };
     Ok(Some(Issuer {
-        issuer,
+        url: issuer,
         client_id: ClientId::new(client_id.clone()),
         client_secret: secret.map(|secret| ClientSecret::new(secret.expose_secret().to_owned())),
         scopes: section.scopes.iter().cloned().map(Scope::new).collect(),

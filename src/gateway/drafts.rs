@@ -86,8 +86,7 @@ impl<'g> Drafts<'g> {
         };
         let limits = connected.channel.limits();
         let typing_for = limits.typing_for.unwrap_or(Duration::from_hours(1));
-        let mut typing =
-            interval_at(self.claimed.claimed_at + TYPING_AFTER, typing_for.mul_f32(0.8));
+        let mut typing = interval_at(self.claimed.since + TYPING_AFTER, typing_for.mul_f32(0.8));
         typing.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let edit_interval = limits.drafts.unwrap_or(typing_for);
         // A separate message is worthwhile only if the answer takes some time.

@@ -42,7 +42,7 @@ const NAME_CHARS: usize = 100;
 
 /// The configuration of the provider.
 pub struct Issuer {
-    pub issuer: IssuerUrl,
+    pub url: IssuerUrl,
     pub client_id: ClientId,
     pub client_secret: Option<ClientSecret>,
     /// The scopes to request besides `openid`.
@@ -147,7 +147,7 @@ impl Issuer {
 
     /// The provider's endpoints and keys.
     pub async fn discover(&self) -> Result<CoreProviderMetadata, SignInError> {
-        let oidc_client = CoreProviderMetadata::discover_async(self.issuer.clone(), self).await;
+        let oidc_client = CoreProviderMetadata::discover_async(self.url.clone(), self).await;
         oidc_client.map_err(|error| match error {
             DiscoveryError::Request(problem) => SignInError::Silent(problem.to_string()),
             DiscoveryError::Response(status, ..) => {

@@ -38,7 +38,8 @@ pub struct Claimed {
     pub failures: u32,
     /// The version of the operators' tool settings.
     pub tools_version: i64,
-    pub claimed_at: Instant,
+    /// When it was claimed.
+    pub since: Instant,
     _hold: LeaseHold,
 }
 
@@ -234,7 +235,7 @@ fn claimed(node: &NodeId, held: &Held, row: ClaimedRow) -> Option<Claimed> {
         sub_agent,
         failures,
         tools_version,
-        claimed_at: Instant::now(),
+        since: Instant::now(),
         _hold: hold,
     })
 }
