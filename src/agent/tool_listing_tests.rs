@@ -92,7 +92,7 @@ fn a_large_catalogue_is_counted_and_searched() {
     let found = catalog.finding(&json!({ "query": "feed the animals in a cage" })).unwrap();
     assert_eq!(found.len(), FOUND);
     let none = catalog.finding(&json!({ "query": "股票" })).unwrap();
-    assert!(search_result(&catalog, &none, &[]).starts_with("None of 61 tools"));
+    assert!(search_result(&catalog, &none, &[]).starts_with("No match among 61 tools"));
     assert!(catalog.finding(&json!({ "query": "  " })).unwrap_err().contains("/query"));
 }
 

@@ -566,7 +566,7 @@ async fn pictures_that_only_html_names_are_drawn() {
 async fn the_command_line_draws_what_the_tools_draw() {
     let fixture = DocumentFixture::new().await;
     fixture.has("dot.png", include_bytes!("../../renderers/tests/corpus/img/dot.png"));
-    let text = "---\ntitle: T\ndate: 2026-01-02\n---\n\n# T\n\nx ![a dot](dot.png)\n";
+    let text = "---\ntitle: T\ndate: 2026-01-02\n---\n\n# T\n\nx\n\n![a dot](dot.png)\n";
     fixture.has("a.md", text);
     for ending in ["pdf", "docx", "pptx", "xlsx"] {
         let mut command = tokio::process::Command::new(BINARY);
