@@ -53,9 +53,9 @@ async function connect() {
   await page.getByRole("heading", { level: 1, name: "First steps" }).waitFor();
   await looksRight(page, "first steps");
   await page.getByLabel("Provider").selectOption({ label: "Another server with the API of OpenAI" });
-  await page.getByLabel(/^Address, for/).fill(model);
+  await page.getByLabel("Server address (self-hosted)").fill(model);
   await page.getByLabel("API key").fill("sk-of-the-first-hour");
-  await page.getByLabel(/^Model, if/).fill("a-model");
+  await page.getByLabel("Model (optional)").fill("a-model");
   await page.getByRole("button", { name: "Test and connect" }).first().click();
   await page.getByText("The model answers, and agents use it now.").waitFor({ timeout: 30_000 });
 

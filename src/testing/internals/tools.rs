@@ -46,7 +46,9 @@ pub mod documents {
         pub use crate::tools::documents::pool::{RenderPool, RenderedDocument};
     }
     pub mod protocol {
-        pub use crate::tools::documents::protocol::{Breakdown, RenderOptions, RenderRequest};
+        #[cfg(debug_assertions)]
+        pub use crate::tools::documents::protocol::Breakdown;
+        pub use crate::tools::documents::protocol::{RenderOptions, RenderRequest};
     }
 }
 pub mod manual {
