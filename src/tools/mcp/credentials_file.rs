@@ -26,7 +26,7 @@ impl StoredLogin {
 pub struct CredentialsFile {
     file: PathBuf,
     encryption: Encryption,
-    /// What was stored when the credentials were loaded first.
+    /// What was stored when the credentials were read first.
     seen: OnceLock<StoredLogin>,
 }
 
@@ -40,6 +40,11 @@ pub fn is_refreshed(error: &AuthError) -> bool {
 impl CredentialsFile {
     pub fn new(file: PathBuf, encryption: Encryption) -> Self {
         Self { file, encryption, seen: OnceLock::new() }
+    }
+
+    /// For somebody who has read `seen`: no token is refreshed that was stored later.
+    pub fn since(file: PathBuf, encryption: Encryption, seen: StoredLogin) -> Self {
+        Self { file, encryption, seen: OnceLock::from(seen) }
     }
 
     /// Replaces what is stored by `sealed`, unless somebody refreshes the token or has done so: a

@@ -87,6 +87,10 @@ impl Login {
         CredentialsFile::new(self.file.clone(), self.encryption.clone())
     }
 
+    fn credentials_since(&self, seen: &StoredLogin) -> CredentialsFile {
+        CredentialsFile::since(self.file.clone(), self.encryption.clone(), seen.clone())
+    }
+
     /// The credentials as they are stored.
     pub(super) async fn stored(&self) -> StoredLogin {
         StoredLogin::read(&self.file).await
@@ -164,7 +168,8 @@ pub async fn begin(config: &McpConfig, redirect: &str) -> Result<StartedLogin, T
             config.broken("does not support signing in: that requires a `url` without a token")
         );
     };
-    let mut manager = manager(url, login).await.map_err(|error| failed(config, &error))?;
+    let mut manager =
+        manager(url, login.credentials()).await.map_err(|error| failed(config, &error))?;
     let challenge = challenge::of(url).await;
     let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
     manager.set_metadata(found.map_err(|error| failed(config, &error))?.metadata);
@@ -232,7 +237,8 @@ pub(super) async fn token(
     let token = to_its_end(async move {
         let mut is_first = true;
         loop {
-            let Some(manager) = known(&url, &stored).await? else { return Ok(None) };
+            let credentials = stored.credentials();
+            let Some(manager) = known(&url, &stored, credentials).await? else { return Ok(None) };
             match manager.get_access_token().await {
                 Ok(token) => return Ok(Some(token.into())),
                 Err(error) if is_first && is_refreshed(&error) => is_first = false,
@@ -251,12 +257,10 @@ pub(super) async fn refresh(
     login: &Login,
     rejected: &StoredLogin,
 ) -> Result<bool, ConnectionRefused> {
-    if login.stored().await != *rejected {
-        return Ok(true);
-    }
     let (url, stored) = (url.clone(), login.clone());
+    let credentials = login.credentials_since(rejected);
     let refreshed = to_its_end(async move {
-        let Some(manager) = known(&url, &stored).await? else { return Ok(false) };
+        let Some(manager) = known(&url, &stored, credentials).await? else { return Ok(false) };
         match manager.refresh_token().await {
             Ok(_) => Ok(true),
             Err(error) if is_refreshed(&error) => Ok(true),
@@ -284,13 +288,16 @@ fn refused(config: &McpConfig, error: &AuthError) -> ConnectionRefused {
     ConnectionRefused { error: failed(config, error), is_permanent }
 }
 
-async fn manager(url: &Url, login: &Login) -> Result<AuthorizationManager, AuthError> {
+async fn manager(
+    url: &Url,
+    credentials: CredentialsFile,
+) -> Result<AuthorizationManager, AuthError> {
     let mut manager = if is_inside(url).await {
         AuthorizationManager::new_allowing_private_addresses(url.clone()).await?
     } else {
         AuthorizationManager::new(url.clone()).await?
     };
-    manager.set_credential_store(login.credentials());
+    manager.set_credential_store(credentials);
     Ok(manager)
 }
 
@@ -302,8 +309,12 @@ async fn is_inside(url: &Url) -> bool {
 }
 
 /// The stored credentials.
-async fn known(url: &Url, login: &Login) -> Result<Option<AuthorizationManager>, AuthError> {
-    let mut manager = manager(url, login).await?;
+async fn known(
+    url: &Url,
+    login: &Login,
+    credentials: CredentialsFile,
+) -> Result<Option<AuthorizationManager>, AuthError> {
+    let mut manager = manager(url, credentials).await?;
     if !manager.initialize_from_store().await? {
         return Ok(None);
     }
@@ -463,6 +474,22 @@ mod tests {
         for tools in [one, two, three] {
             let result = run(&tools.expect("tools"), "g_act", json!({})).await;
             assert_eq!(result.expect("a result"), "done by t2");
+        }
+        assert_eq!(state.refreshed(), 1);
+    }
+
+    /// Whoever learns of a rejected token after others have refreshed it does not refresh it again.
+    #[tokio::test]
+    async fn a_token_that_was_refreshed_meanwhile_is_used() {
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let config = config(&state, fixture.folder.path().join("g.json"));
+        signs_in(&config).await;
+        let (url, login) = (config.url.as_ref().expect("a URL"), config.login.as_ref());
+        let login = login.expect("a login");
+        let rejected = login.stored().await;
+        for _ in 0..2 {
+            let refreshed = refresh(&config, url, login, &rejected).await;
+            assert!(refreshed.unwrap_or_else(|refused| panic!("{}", refused.error)));
         }
         assert_eq!(state.refreshed(), 1);
     }
