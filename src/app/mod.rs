@@ -302,7 +302,7 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
                 .with_coworkers(coworkers)
                 .disclosing(entry.disclosure)
                 .loading_skills(config.skills.load_tool),
-            policy: build::whole_policy(config)?,
+            policy: build::policy(config)?,
             budget: build::budget(entry),
         };
         Ok((entry.id.clone(), Arc::new(agent)))

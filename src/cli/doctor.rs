@@ -305,7 +305,7 @@ fn fonts(config: &Config) -> (CheckStatus, String) {
 
 /// Checks that the rules are valid and the policy has no obvious weakness.
 fn guard(config: &Config) -> Result<(CheckStatus, String)> {
-    let policy = build::whole_policy(config)?;
+    let policy = build::policy(config)?;
     let shell = ToolSpec {
         subject: Some(Subject::Command("command")),
         unavailable: (!config.shell.enabled).then(|| "is disabled".to_owned()),

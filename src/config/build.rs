@@ -23,7 +23,8 @@ use crate::{
     journal::event::HookPoint,
 };
 
-pub fn policy(guard: &GuardConfig) -> Result<Policy> {
+/// The policy of the section `guard`, without the shipped rules, which take milliseconds to compile.
+pub fn configured_policy(guard: &GuardConfig) -> Result<Policy> {
     let approval_for =
         duration(&guard.approval_timeout).with_context(|| "guard.approval_timeout")?;
     if let Some(name) = guard.disabled_rules.iter().find(|name| !rules::is_shipped(name)) {
@@ -31,8 +32,7 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
             "guard.disabled_rules: there is no shipped rule `{name}`; `countersign guard list` lists them"
         );
     }
-    let mut all = rules::shipped(&guard.disabled_rules);
-    all.extend(rules::compile(&guard.rules, Origin::Configuration).context("guard.rules")?);
+    let rules = rules::compile(&guard.rules, Origin::Configuration).context("guard.rules")?;
     let required = guard.required_approvals.iter().map(|(tool, approval)| -> Result<_> {
         let tool = Glob::new(tool).context("guard.required_approvals")?.compile_matcher();
         Ok(Required { tool, approval: *approval })
@@ -41,16 +41,17 @@ pub fn policy(guard: &GuardConfig) -> Result<Policy> {
         required: required.collect::<Result<_>>()?,
         default: guard.default,
         tainted: guard.untrusted_content,
-        rules: all,
+        rules,
         link_hosts: guard.link_hosts.clone(),
         approval_for,
         approvers: guard.approvers.clone(),
     })
 }
 
-/// The policy, including the rules that other sections define.
-pub fn whole_policy(config: &Config) -> Result<Policy> {
-    let mut policy = policy(&config.guard)?;
+/// The policy, including the shipped rules and those that other sections define.
+pub fn policy(config: &Config) -> Result<Policy> {
+    let mut policy = configured_policy(&config.guard)?;
+    policy.rules.splice(..0, rules::shipped(&config.guard.disabled_rules));
     policy.rules.extend(config.http.rules()?);
     policy.rules.extend(datasources::rules(config)?);
     policy.rules.extend(config.wiki.rules()?);

@@ -79,7 +79,7 @@ fn sections(config: &Config) -> Checks {
         config.wasm.limits().map(drop),
         config.builder.check(config),
         retention::retention(config).map(drop),
-        build::policy(&guard).map(drop),
+        build::configured_policy(&guard).map(drop),
         build::limited(&config.limits, Vec::new()).map(drop),
     ]
 }

@@ -211,7 +211,7 @@ fn every_configuration_loads() {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(text.as_bytes()).unwrap();
             let checked = Config::load(Some(file.path()), &BTreeMap::new()).and_then(|config| {
-                build::policy(&config.guard)?;
+                build::policy(&config)?;
                 build::hooks(&config.hooks)?;
                 config.schedules.build()?;
                 countersign::testing::config::retention::retention(&config).map(drop)
