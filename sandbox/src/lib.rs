@@ -77,7 +77,7 @@
 //!   --security-opt systempaths=unconfined`.
 //!
 //! [`Sandbox::probe`] starts a confined process to find out, and [`Sandbox::missing`] says what is
-//! missing.
+//! missing. A process that does a single job finds out by doing it, see [`Sandbox::once`].
 
 #![warn(missing_docs)]
 
@@ -140,6 +140,26 @@ impl Sandbox {
         found
     }
 
+    /// Does a single job, without the time that [`Self::probe`] takes. If the job fails, it is done
+    /// again with what the probe finds, unless bubblewrap can be used and was not the reason.
+    pub async fn once<T, E>(
+        program: &Path,
+        job: impl AsyncFn(Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let unprobed = Self {
+            program: program.to_owned(),
+            bubblewrap: installed().map_err(str::to_owned),
+            limits: Ok(()),
+        };
+        match job(unprobed).await {
+            Ok(done) => Ok(done),
+            Err(failed) => {
+                let probed = Self::probe(program).await;
+                if probed.missing().is_none() { Err(failed) } else { job(probed).await }
+            }
+        }
+    }
+
     /// A sandbox without bubblewrap, for the given reason: `program` can restrict itself.
     pub fn without_bubblewrap(program: &Path, why: &str) -> Self {
         Self { program: program.to_owned(), bubblewrap: Err(why.to_owned()), limits: Ok(()) }
@@ -191,9 +211,7 @@ impl Sandbox {
     }
 
     async fn probe_bubblewrap(&self) -> Result<PathBuf, String> {
-        let bubblewrap = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
-        let bubblewrap =
-            bubblewrap.ok_or("bubblewrap is missing: install it (apt-get install bubblewrap)")?;
+        let bubblewrap = installed()?;
         shows(Profile::around(probe_job()).command(&bubblewrap, &self.program)).await?;
         Ok(bubblewrap)
     }
@@ -203,6 +221,12 @@ impl Sandbox {
         command.arg("confine").arg("--job").arg(job.argument()).env_clear();
         command
     }
+}
+
+/// The path of bubblewrap, which may not work.
+fn installed() -> Result<PathBuf, &'static str> {
+    let bubblewrap = BUBBLEWRAP.iter().map(PathBuf::from).find(|path| path.exists());
+    bubblewrap.ok_or("bubblewrap is missing: install it (apt-get install bubblewrap)")
 }
 
 fn probe_job() -> Job {

@@ -43,11 +43,14 @@ pub async fn run(
     let given = args.password_env.clone().map(|env| Secret::Env { env }.reveal(variables));
     let mut passwords: Vec<_> = given.transpose()?.into_iter().collect();
     passwords.extend(config.extraction.passwords(variables)?);
-    let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
-    let office = Office::installed(&sandbox);
-    let reader =
-        DocumentReader { sandbox: &sandbox, passwords: &passwords, office: office.as_ref() };
-    let read = reader.read(&name, &bytes).await.map_err(|problem| anyhow!("{problem}"))?;
+    let read = Sandbox::once(&std::env::current_exe()?, async |sandbox| {
+        let sandbox = Arc::new(sandbox);
+        let office = Office::installed(&sandbox);
+        let reader =
+            DocumentReader { sandbox: &sandbox, passwords: &passwords, office: office.as_ref() };
+        reader.read(&name, &bytes).await.map_err(|problem| anyhow!("{problem}"))
+    })
+    .await?;
     for warning in &read.warnings {
         writeln!(io::stderr(), "warning: {warning}")?;
     }

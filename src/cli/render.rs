@@ -53,10 +53,12 @@ pub struct WrittenDocument {
 
 /// Renders the file as the gateway would, in the sandbox.
 pub async fn run(config: &Config, args: &Render) -> Result<WrittenDocument> {
-    let sandbox = Sandbox::probe(&std::env::current_exe()?).await;
-    let mut pool = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
-    pool.max_bytes = FILE_BYTES;
-    run_on(&pool, &config.documents, args).await
+    Sandbox::once(&std::env::current_exe()?, async |sandbox| {
+        let mut pool = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
+        pool.max_bytes = FILE_BYTES;
+        run_on(&pool, &config.documents, args).await
+    })
+    .await
 }
 
 async fn run_on(pool: &RenderPool, branding: &Branding, args: &Render) -> Result<WrittenDocument> {

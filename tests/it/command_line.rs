@@ -8,6 +8,7 @@ use std::fs;
 
 use crate::{
     process::{On, Site, eventually},
+    sandbox::BINARY,
     stable_output::stable,
 };
 
@@ -148,7 +149,7 @@ async fn output_that_nobody_reads_is_not_an_error() {
     site.migrate().await;
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let ran = tokio::process::Command::new(crate::sandbox::BINARY)
+    let ran = tokio::process::Command::new(BINARY)
         .arg("pair")
         .current_dir(site.path(""))
         .stdout(writer)
@@ -236,6 +237,25 @@ async fn scripts_read_json() {
     let database = checks.as_array().unwrap().iter().find(|line| line["check"] == "database");
     assert_eq!(database.unwrap()["found"], "ok", "{checks}");
     site.end().await;
+}
+
+/// Both commands use bubblewrap without a probe. Inside another sandbox without user namespaces it
+/// does not work, and they restrict themselves instead.
+#[test]
+fn documents_are_rendered_and_read_where_bubblewrap_does_not_work() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.md"), "# Rivers\n").unwrap();
+    let run = |program: &'static [&str]| {
+        let bubblewrap = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/"];
+        let mut command = std::process::Command::new("bwrap");
+        command.args(bubblewrap).args(program).current_dir(folder.path()).output().unwrap()
+    };
+    let nested = run(&["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]);
+    assert!(!nested.status.success(), "bubblewrap works inside: {nested:?}");
+    let rendered = run(&[BINARY, "render", "a.md", "--to", "docx"]);
+    assert!(rendered.status.success(), "{rendered:?}");
+    let read = run(&[BINARY, "extract", "a.docx"]);
+    assert!(String::from_utf8_lossy(&read.stdout).starts_with("# Rivers"), "{read:?}");
 }
 
 /// The text that agents would read, in the same confined process.
