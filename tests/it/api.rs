@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
 use tokio::net::TcpListener;
 
-use crate::world::World;
+use crate::support::world::World;
 
 /// A node that only serves HTTP.
 pub struct Served {

@@ -10,7 +10,7 @@ use countersign::testing::{
 use insta::assert_snapshot;
 use std::{collections::BTreeMap, io::Write as _};
 
-use crate::stable_output::stable;
+use crate::support::stable_output::stable;
 
 mod every_key;
 

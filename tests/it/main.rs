@@ -1,4 +1,12 @@
-//! All tests from outside: stories, the store, the command line, the project's rules.
+//! All tests from outside.
+//!
+//! - [`stories`]: what a person sees, on both databases
+//! - [`end_to_end`]: the whole program, over real sockets and pipes
+//! - [`command_line`], [`config`], [`api`]: the interfaces of an operator
+//! - [`store`], [`tools`], [`security`]: parts of the program, and attacks on them
+//! - [`measurements`]: what frequent operations cost
+//! - [`docs`], [`requirements`], [`tidy`]: the rules of this repository
+//! - [`support`]: the surroundings of the tests
 
 #![expect(
     clippy::unwrap_used,
@@ -7,51 +15,15 @@
 )]
 
 mod api;
-mod atomic_writes;
-mod attack_corpus;
-mod browser;
-mod builder;
-mod changes;
 mod command_line;
 mod config;
-mod custom_tools;
-mod disclosure_benchmark;
-mod discord_end_to_end;
 mod docs;
-mod doctor;
-mod documents;
-mod fake_channel;
-mod fault_matrix;
-mod first_hour;
-mod fuzz;
-mod growth;
-mod init;
-mod kills;
-mod long_tables;
-mod mcp_login;
-mod office_previews;
-mod old_formats;
-mod plans;
-mod power_failure;
-mod process;
-mod refusals;
-mod releases;
-mod reload;
+mod end_to_end;
+mod measurements;
 mod requirements;
-mod round_trips;
-mod sandbox;
-mod shell_oracle;
-mod shell_programs;
-mod skill_scan;
-mod skills;
-mod stable_output;
+mod security;
 mod store;
 mod stories;
-mod telegram_end_to_end;
-mod templates;
-mod terminal_end_to_end;
+mod support;
 mod tidy;
 mod tools;
-mod traces;
-mod web_pages;
-mod world;

@@ -28,7 +28,9 @@ TREE = WORK / "tree"
 SELECT = ["--workspace", "--all-features", "--all-targets", "--locked"]
 # The other packages do not contain mutants. Processes that tests start get no environment, so that
 # no mutant is active in them.
-PROCESSES = r"browser|fault_matrix|kills|\w+_end_to_end|first_hour|fuzz"
+PROCESSES = (
+    r"end_to_end::(discord|fault_matrix|first_hour|kills|telegram|terminal)|tools::(browser|fuzz)"
+)
 TESTS = f"package(countersign) & !test(/^({PROCESSES})::/)"
 # The tests of one mutant that are tried at most.
 MAX_TESTS = 40

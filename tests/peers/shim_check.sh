@@ -11,7 +11,7 @@ start_proxy
 # a part of it, so it lives in the test that plays the job.
 if COUNTERSIGN_FAKE_PORT=$upstream COUNTERSIGN_PROXY_URL=http://127.0.0.1:$port \
     timeout 300 cargo test --quiet --workspace --all-features --locked --test it -- \
-    --ignored --exact telegram_end_to_end::every_request_of_a_job_is_what_the_official_schema_wants \
+    --ignored --exact end_to_end::telegram::every_request_of_a_job_is_what_the_official_schema_wants \
     >"$scratch/said" 2>&1; then
     echo "every request of the job is as the schema wants it"
 else

@@ -1,4 +1,4 @@
--- A PostgreSQL database of the release 3e20d08, with a question open: see tests/it/releases.rs.
+-- A PostgreSQL database of the release 3e20d08, with a question open: see tests/it/store/releases.rs.
 CREATE TABLE public._sqlx_migrations (
     version bigint NOT NULL,
     description text NOT NULL,

@@ -1,4 +1,4 @@
--- A SQLite database of the release 3e20d08, with a question open: see tests/it/releases.rs.
+-- A SQLite database of the release 3e20d08, with a question open: see tests/it/store/releases.rs.
 PRAGMA foreign_keys = OFF;
 BEGIN;
 CREATE TABLE _sqlx_migrations (

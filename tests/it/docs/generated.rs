@@ -27,7 +27,7 @@ pub async fn parts(cli: &Command) -> BTreeMap<&'static str, String> {
         ("api", operations()),
         ("rules", shipped_rules()),
         ("tools", tools().await),
-        ("skill-scan", crate::skill_scan::table()),
+        ("skill-scan", crate::security::skill_scan::table()),
     ])
 }
 

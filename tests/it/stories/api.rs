@@ -11,9 +11,8 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{Served, answered},
-    stable_output::stable,
     story,
-    world::World,
+    support::{stable_output::stable, world::World},
 };
 
 async fn asks_to_delete(world: &mut World, path: &str) {

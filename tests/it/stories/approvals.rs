@@ -10,7 +10,10 @@ use countersign::testing::{
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 async fn asked(world: &mut World) {
     world.model_will(call("delete", json!({ "path": "a.txt" })));

@@ -16,7 +16,10 @@ use countersign::testing::{
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 /// In a group where the platform knows the administrators.
 async fn asked_in_group(world: &mut World) {

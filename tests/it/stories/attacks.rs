@@ -22,9 +22,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::{
-    attack_corpus::{ShellAttack, shell_attacks},
+    security::attack_corpus::{ShellAttack, shell_attacks},
     story,
-    world::World,
+    support::world::World,
 };
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -55,7 +55,7 @@ struct Attack {
 const FAMILIES: [&str; 4] = ["exfiltration", "mutation", "approval spoofing", "argument smuggling"];
 
 fn attacks() -> Vec<Attack> {
-    serde_json::from_str(include_str!("../attacks.json")).expect("the attacks can be read")
+    serde_json::from_str(include_str!("attacks.json")).expect("the attacks can be read")
 }
 
 /// A tool that records that it ran.

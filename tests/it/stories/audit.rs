@@ -11,7 +11,10 @@ use futures::future::join_all;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 /// Ann has one file deleted, denies another, and Bob may not decide.
 async fn lives(world: &mut World) {

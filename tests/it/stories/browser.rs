@@ -11,11 +11,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::net::TcpListener;
 
 use crate::{
-    browser::{BrowserFixture, navigate},
-    process::eventually,
-    sandbox::sandbox,
+    security::sandbox::sandbox,
     story,
-    world::World,
+    support::{process::eventually, world::World},
+    tools::browser::{BrowserFixture, navigate},
 };
 
 /// A shop whose button is named as the server says at the moment.

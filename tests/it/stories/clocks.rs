@@ -6,7 +6,7 @@ use countersign::testing::{
     journal::event::Event,
 };
 
-use crate::{process::eventually, world::World};
+use crate::support::{process::eventually, world::World};
 
 /// Shifts the database's clock against this machine's, as if this machine's were wrong.
 async fn sets_off(world: &World, by: &str) {

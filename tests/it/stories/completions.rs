@@ -15,7 +15,7 @@ use std::{sync::LazyLock, time::Duration};
 use crate::{
     api::{Served, answered},
     story,
-    world::World,
+    support::world::World,
 };
 
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new("number ([0-9]+)").unwrap());

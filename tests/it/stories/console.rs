@@ -17,7 +17,11 @@ use super::{
     mcp::{FaultyServer, tool},
     webhooks::subscribe,
 };
-use crate::{api::Served, stable_output::visible, story, tools::Page, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::visible, tools::Page, world::World},
+};
 
 /// A person using the console.
 pub(super) struct Operator<'a> {
@@ -481,7 +485,7 @@ story! {
     /// Operators are warned if the shipped rules are the only protection of the shell.
     async fn an_open_default_is_warned_of_in_the_console(world: &mut World) {
         staffed(world);
-        world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
+        world.sandbox = std::sync::Arc::new(crate::security::sandbox::sandbox().await);
         world.config.guard.default = countersign::testing::agent::policy::Action::Allow;
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;

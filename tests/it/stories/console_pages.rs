@@ -13,7 +13,11 @@ use super::{
     console::{Operator, between, settles, staffed},
     webhooks::subscribe,
 };
-use crate::{api::Served, stable_output::visible, story, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::visible, world::World},
+};
 
 /// The fields of a whole rule in the editor.
 const RULE: [(&str, &str); 10] = [

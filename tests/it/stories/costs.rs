@@ -11,7 +11,11 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{api::Served, stable_output::stable, story, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 /// Scans sheets, at a thousandth each.
 struct Scan;

@@ -8,7 +8,7 @@ use countersign::testing::{
 use serde_json::json;
 use sqlx::Connection as _;
 
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 /// Configures a shop database, for operators only.
 async fn configured(world: &mut World) {

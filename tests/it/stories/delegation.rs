@@ -25,7 +25,10 @@ use std::{
     task::Poll,
 };
 
-use crate::{stable_output::stable, story, tools::Page, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, tools::Page, world::World},
+};
 
 /// Two agents besides the one that talks to people.
 pub fn staff(world: &mut World) {

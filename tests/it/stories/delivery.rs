@@ -13,9 +13,11 @@ use std::time::Duration;
 
 use super::messages::with_file;
 use crate::{
-    fake_channel::{Fault, Message},
     story,
-    world::World,
+    support::{
+        fake_channel::{Fault, Message},
+        world::World,
+    },
 };
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");

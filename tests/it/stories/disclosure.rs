@@ -14,7 +14,10 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 fn tools(prompt: &Prompt) -> Vec<&str> {
     prompt.tools.iter().map(|tool| tool.name.as_str()).collect()

@@ -21,7 +21,10 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::task::JoinHandle;
 
-use crate::{process::eventually, story, world::World};
+use crate::{
+    story,
+    support::{process::eventually, world::World},
+};
 
 /// What shows a draft.
 #[derive(Debug, Clone, Copy)]

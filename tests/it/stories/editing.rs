@@ -13,7 +13,7 @@ use serde_json::json;
 use std::{fs, path::PathBuf};
 
 use super::messages::with_file;
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 const BOOK: &str = "## Sales\n\n| Port | Tonnes |\n|---|---|\n| Oslo | 5 |\n";
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::path::Path;
 
 use super::messages::with_file;
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, story, support::world::World};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 const KEPT: [&str; 11] = [

@@ -9,7 +9,10 @@ use fakes::extensions::{FakeExtensions, KEY};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.\n";
 const WEATHER: &str = "org.example/weather";

@@ -29,9 +29,11 @@ use std::{
 use tokio::sync::Notify;
 
 use crate::{
-    stable_output::stable,
     story,
-    world::{World, hold_transaction},
+    support::{
+        stable_output::stable,
+        world::{World, hold_transaction},
+    },
 };
 
 /// A tool that must not run twice, sends a file, and meets a failing database when it ends.

@@ -23,7 +23,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use std::{collections::BTreeSet, fs::File, time::SystemTime};
 
-use crate::{stories::delegation, story, world::World};
+use crate::{stories::delegation, story, support::world::World};
 
 async fn private_with(world: &World, person: &'static str) -> Option<ConversationId> {
     let store = world.node().await.gateway.store.clone();

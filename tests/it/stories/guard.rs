@@ -19,11 +19,13 @@ use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    process::{On, Site},
-    stable_output::stable,
     story,
-    tools::Page,
-    world::World,
+    support::{
+        process::{On, Site},
+        stable_output::stable,
+        tools::Page,
+        world::World,
+    },
 };
 
 fn named(name: &str, tool: &str, action: Action) -> RuleEntry {

@@ -12,7 +12,10 @@ use insta::{allow_duplicates, assert_snapshot};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 pub(super) fn hook(name: &str, on: HookPoint, action: HookAction) -> HookEntry {
     HookEntry {
@@ -257,7 +260,7 @@ story! {
         let refused = world.results().await.pop().unwrap();
         assert_snapshot!(stable(&refused), @"Stopped by the hook “gate”: a required check could not be performed");
 
-        world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
+        world.sandbox = std::sync::Arc::new(crate::security::sandbox::sandbox().await);
         for n in 0..2 {
             world.model_will(call("delete", json!({ "path": "a.txt" })));
             world.ann_says("delete a.txt").await;

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 use std::path::Path;
 
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 /// Configures the API, which may be read without an approval, with its key.
 fn configured(world: &mut World, api: &Account, approval: &str) {

@@ -12,7 +12,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::messages::with_file;
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 /// Makes the database reject events that contain "poison" with that `SQLSTATE`, a number of times
 /// (`-1`: always).

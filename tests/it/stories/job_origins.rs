@@ -13,7 +13,11 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::jobs::a_job_ends;
-use crate::{api::Served, stable_output::stable, story, tools::Page, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, tools::Page, world::World},
+};
 
 const JOBS_ALLOWED: &str = "{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }, \
         { name = 'deletions', tool = 'delete', action = 'allow' }] }";

@@ -12,7 +12,10 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::delegation::staff;
-use crate::{stable_output::stable, story, tools::Page, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, tools::Page, world::World},
+};
 
 fn create(task: &str) -> (String, Value) {
     ("create_job".to_owned(), json!({ "task": task }))

@@ -4,7 +4,10 @@ use countersign::testing::scripted::{call, say};
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 story! {
     /// Fixed texts are in the language of the person's client, or in the last known one if the

@@ -14,7 +14,10 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 /// Counts its runs and returns the count.
 struct Count {

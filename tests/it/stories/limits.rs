@@ -20,7 +20,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 fn limit(tool: &str) -> ToolLimitEntry {
     let tool = tool.to_owned();

@@ -18,7 +18,11 @@ use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::{api::Served, stable_output::stable, story, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 async fn asked_in_group(world: &mut World) {
     drop(world.node().await);

@@ -9,7 +9,11 @@ use insta::assert_snapshot;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::{api::Served, stable_output::stable, story, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 story! {
     /// The whole main use case.

@@ -16,7 +16,11 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
-use crate::{api::Served, process::eventually, stable_output::stable, story, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{process::eventually, stable_output::stable, world::World},
+};
 
 /// A test server that deliberately does what real servers do by accident.
 pub(super) struct FaultyServer {
@@ -106,7 +110,7 @@ story! {
         let skill = world.config.data_dir.join("skills/letters");
         std::fs::create_dir_all(&skill).unwrap();
         let text = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
-        world.sandbox = std::sync::Arc::new(crate::sandbox::sandbox().await);
+        world.sandbox = std::sync::Arc::new(crate::security::sandbox::sandbox().await);
         std::fs::create_dir_all(skill.join("scripts")).unwrap();
         std::fs::write(skill.join("SKILL.md"), text).unwrap();
         std::fs::write(skill.join("scripts/greet.sh"), "#!/bin/sh\necho \"Dear $1\"\n").unwrap();

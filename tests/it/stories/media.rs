@@ -12,7 +12,10 @@ use fakes::media::{FakeMedia, Fault, KEY, PICTURE};
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{fake_channel::Fault as RoomFault, story, world::World};
+use crate::{
+    story,
+    support::{fake_channel::Fault as RoomFault, world::World},
+};
 
 /// Configures pictures, speech and videos by the fake.
 fn configured(world: &mut World, fake: &FakeMedia) {

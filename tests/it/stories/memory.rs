@@ -18,7 +18,10 @@ use fakes::llm::FakeLlm;
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::{Value, json};
 
-use crate::{stable_output::stable, story, tools::Page, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, tools::Page, world::World},
+};
 
 /// The agent does it in Ann's private chat; returns the result.
 async fn ann_has_it(world: &mut World, tool: &str, arguments: Value) -> (Outcome, String) {

@@ -12,7 +12,10 @@ use insta::assert_snapshot;
 use serde_json::json;
 use std::time::Duration;
 
-use crate::{fake_channel::Fault, stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{fake_channel::Fault, stable_output::stable, world::World},
+};
 
 pub(super) fn with_file(
     world: &mut World,

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::webhooks::{
     Hearer, OTHER, SECRET, ask, deliver_webhooks, entry, get, pushes, subscribe,
 };
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 /// One sample: its name, labels and value.
 type Sample = (String, BTreeMap<String, String>, f64);

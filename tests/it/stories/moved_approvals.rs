@@ -9,10 +9,12 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    fake_channel::Fault,
-    stable_output::{line, stable},
     story,
-    world::World,
+    support::{
+        fake_channel::Fault,
+        stable_output::{line, stable},
+        world::World,
+    },
 };
 
 fn private() -> Place {

@@ -12,7 +12,7 @@ use futures::future::join_all;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 story! {
     /// Two nodes race for one conversation; a hundred simultaneous presses run the call once.

@@ -18,10 +18,12 @@ use countersign::testing::{
 use std::sync::Arc;
 
 use crate::{
-    fake_channel::{FakeChannel, Fault},
-    process::eventually,
     story,
-    world::World,
+    support::{
+        fake_channel::{FakeChannel, Fault},
+        process::eventually,
+        world::World,
+    },
 };
 
 fn down() -> SendError {

@@ -10,7 +10,10 @@ use countersign::testing::{
 use insta::assert_snapshot;
 use std::collections::BTreeMap;
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 async fn offer(world: &World, code: &str) {
     let (code, until) = (code.to_owned(), "2026-05-05T10:00:00Z".parse().unwrap());

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::messages::with_file;
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 async fn says(world: &mut World, person: &str, text: &str) -> String {
     let said = world.said(text);

@@ -8,7 +8,10 @@ use countersign::testing::{
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;
 
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 async fn asks_to_delete(world: &mut World, path: &str) {
     world.model_will(call("delete", json!({ "path": path })));

@@ -16,7 +16,10 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{hooks::hook, messages::with_file};
-use crate::{stable_output::stable, story, world::World};
+use crate::{
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 const CHART: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/chart.png");

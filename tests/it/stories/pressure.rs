@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::{
     story,
-    world::{World, hold_transaction},
+    support::world::{World, hold_transaction},
 };
 
 /// A deadlock lasts until the database times out: 10 s on PostgreSQL, 30 s on SQLite.

@@ -23,7 +23,11 @@ use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::{api::Served, stable_output::stable, story, tools::Page, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, tools::Page, world::World},
+};
 
 /// The outcomes of a tool's calls.
 async fn ends(world: &World) -> Vec<(Outcome, String)> {

@@ -18,7 +18,11 @@ use insta::assert_snapshot;
 use serde_json::json;
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-use crate::{api::Served, stable_output::stable, story, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 const CANARY: &str = "canary-4f9c2b7e51aa";
 

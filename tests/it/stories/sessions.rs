@@ -8,7 +8,7 @@ use countersign::testing::{
 use reqwest::{Method, StatusCode};
 
 use super::webhooks::get;
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, story, support::world::World};
 
 const READ: &str = "countersign_events_read_total ";
 

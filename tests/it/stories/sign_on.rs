@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use crate::{
     api::{Served, operations},
     story,
-    world::World,
+    support::world::World,
 };
 
 const HERE: &str = "https://gate.example";

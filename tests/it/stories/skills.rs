@@ -17,7 +17,11 @@ use std::{
 };
 
 use super::messages::with_file;
-use crate::{sandbox::sandbox, stable_output::stable, story, world::World};
+use crate::{
+    security::sandbox::sandbox,
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
 

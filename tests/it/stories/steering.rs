@@ -22,10 +22,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     api::{Served, answered},
-    fake_channel::Fault,
-    stable_output::stable,
     story,
-    world::World,
+    support::{fake_channel::Fault, stable_output::stable, world::World},
 };
 
 async fn asks_to_delete(world: &mut World, path: &str) {

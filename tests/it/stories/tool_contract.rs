@@ -25,7 +25,11 @@ use std::sync::{
 use tokio::sync::Semaphore;
 
 use super::delegation::staff;
-use crate::{sandbox::sandbox, stable_output::stable, story, world::World};
+use crate::{
+    security::sandbox::sandbox,
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 /// A tool made of closures.
 struct Made<Run> {

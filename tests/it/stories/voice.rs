@@ -6,7 +6,7 @@ use countersign::testing::{
 };
 use fakes::media::{FakeMedia, Fault, KEY, opus};
 
-use crate::{story, world::World};
+use crate::{story, support::world::World};
 
 /// Configures the transcription by this interface of the fake.
 pub(super) fn configured(world: &mut World, fake: &FakeMedia, provider: &str) {

@@ -14,7 +14,11 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use std::path::PathBuf;
 
-use crate::{api::Served, stable_output::stable, story, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, world::World},
+};
 
 /// Puts a component with its manifest into the folder for tools.
 pub fn drop_in(world: &World, file: &str, bytes: &[u8], manifest: &str) -> PathBuf {

@@ -31,7 +31,7 @@ use tokio::{
 };
 
 use super::console::Operator;
-use crate::{api::Served, story, world::World};
+use crate::{api::Served, story, support::world::World};
 
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 pub const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -12,7 +12,11 @@ use countersign::testing::{
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::{api::Served, stable_output::stable, story, tools::Page, world::World};
+use crate::{
+    api::Served,
+    story,
+    support::{stable_output::stable, tools::Page, world::World},
+};
 
 const ALLOWED: &str = "{ rules = [{ name = 'wiki', tool = 'wiki_*', action = 'allow' }] }";
 

@@ -1,0 +1,7 @@
+//! The command line, as an operator uses it.
+
+mod commands;
+mod doctor;
+mod init;
+mod mcp_login;
+mod skills;
