@@ -14,7 +14,7 @@ use std::{
 };
 use url::{Position, Url};
 
-use super::pressure::{all_presses, chat};
+use super::concurrency::{all_presses, chat};
 use crate::support::world::{World, administer};
 
 /// Fewer connections than a gateway opens, so that each of its transactions may get another one.
