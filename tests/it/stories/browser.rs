@@ -6,6 +6,7 @@ use countersign::testing::{
     config::Config,
     scripted::{call, say},
 };
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::net::TcpListener;
@@ -50,9 +51,18 @@ story! {
             .will(browser_use(json!({ "action": "extract" })))
             .will(browser_use(json!({ "action": "click", "ref": "e1" })));
         world.ann_says("order it").await;
-        let asked = world.last_text();
-        assert!(asked.contains("Element of the page: button “Order”"), "{asked}");
-        assert!(asked.contains("/shop") && asked.contains("untrusted content"), "{asked}");
+        assert_snapshot!(world.last_text(), @r"
+        Allow **browser\_use**?
+        Use a web page in the browser: `click`.
+
+        ref: `e1`
+
+        Element of the page: button “Order”. Page: http\:\/\/127.0.0.1:<port>\/shop
+
+        browser\_use makes changes\, and no rule allows it\.
+        ⚠️ This conversation contains untrusted content \(browser\_use\, browser\_use http\:\/\/127.0.0.1:<port>\/shop\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         assert!(world.last().ends_with("[Allow once] [Deny]"), "{}", world.last());
         assert!(world.rows_of("events").await.iter().any(|row| row.contains("tainted")));
         world.model_will(say("Done."));
@@ -62,8 +72,17 @@ story! {
         assert!(result.contains("text \"ordered\""), "{result}");
         world.model_will(browser_use(navigate(&url)));
         world.ann_says("open it again").await;
-        let asked = world.last_text();
-        assert!(asked.contains("untrusted content"), "an address can carry data: {asked}");
+        // An address can carry data.
+        assert_snapshot!(world.last_text(), @r"
+        Allow **browser\_use**?
+        Use a web page in the browser: `navigate`.
+
+        url: `http://127.0.0.1:<port>/shop`
+
+        browser\_use affects systems outside this chat\.
+        ⚠️ This conversation contains untrusted content \(browser\_use\, browser\_use http\:\/\/127.0.0.1:<port>\/shop\)\, which may have prompted this request\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
     }
 }
 

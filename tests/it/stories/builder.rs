@@ -168,7 +168,11 @@ story! {
         assert_eq!(coder.prompts().len(), 2);
         let result = world.results().await.pop().unwrap();
         assert!(result.contains("today's limit (tokens) is used up"), "{result}");
-        assert!(world.last().contains("today's token limit"), "{}", world.last());
+        assert_snapshot!(world.last_text(), @"
+        You've reached today's token limit. It resets in 14 h (00:00 UTC), or the operator can raise it.
+
+        Reference: `<reference>`
+        ");
         let usage = world.rows_of("usage").await;
         let coded: Vec<_> = usage.iter().filter(|row| row.contains("coder")).collect();
         assert_eq!(coded.len(), 1, "{usage:?}");

@@ -76,6 +76,23 @@ pub(super) fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
     rest.split_once(end).unwrap().0
 }
 
+/// The visible text of the first table of a page.
+pub(super) fn table(page: &str) -> String {
+    visible(between(page, "<tbody>", "</tbody>"))
+}
+
+/// The records of an audit page or of the settings, without their details.
+pub(super) fn records(page: &str) -> String {
+    let table = table(page);
+    let records = table.lines().filter(|line| line.starts_with("2026-"));
+    records.map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// Why a form was not accepted.
+pub(super) fn alert(page: &str) -> String {
+    visible(between(page, "role=\"alert\">", "</p>"))
+}
+
 /// The target of the first form of that kind.
 fn form(page: &str, place: &str) -> String {
     format!("{place}{}", between(page, &format!("action=\"/console{place}"), "\""))
@@ -162,7 +179,12 @@ story! {
         let inbox = amy.reads("/approvals").await;
         assert!(!inbox.contains("<script>alert"), "{inbox}");
         assert!(inbox.contains("&lt;script&gt;alert(1)"), "{inbox}");
-        assert!(inbox.contains("‹U+202E›"), "what cannot be seen is made visible");
+        let arguments = between(&inbox, "<summary>Exact arguments</summary>", "</details>");
+        assert_snapshot!(visible(arguments), @r#"
+        {
+        "path": "<script>alert(1)</script>‹U+202E›.txt"
+        }
+        "#);
         assert_snapshot!(visible(between(&inbox, "<title>", "</title>")), @"(1) Approvals · Countersign");
         let action = form(&inbox, "/approvals/");
         let wrong = amy.sends(&action, &[("decision", "perhaps")]).await;
@@ -182,10 +204,16 @@ story! {
         assert_eq!(world.deletions(), 1);
         let late = amy.sends(&action, &[("decision", "deny")]).await;
         assert_eq!(late.status(), StatusCode::CONFLICT);
-        assert!(amy.reads("/approvals/history").await.contains("<bdi>amy</bdi>"));
+        assert_snapshot!(table(&amy.reads("/approvals/history").await), @r#"
+        2026-05-04 10:00:00 | delete |
+        Show
+        {
+        "path": "<script>alert(1)</script>‹U+202E›.txt"
+        }
+        | Ann | allowed | amy, on web | 2026-05-04 10:00:00
+        "#);
         let owner = Operator::signed_in(&served, "owner").await;
-        let audit = owner.reads("/audit?kind=decided").await;
-        assert!(audit.contains("<bdi>amy</bdi>"), "{audit}");
+        assert_snapshot!(records(&owner.reads("/audit?kind=decided").await), @"2026-05-04 10:00:00 | decided | amy | delete |");
         let verified = owner.reads("/audit?verify=true").await;
         assert_snapshot!(visible(between(&verified, "<div class=\"notice\"", "</div>")), @"Verified: 4 records in 1 chains, none altered.");
     }
@@ -252,7 +280,11 @@ story! {
         world.model_will(say("That too."));
         world.ann_says("delete the other").await;
         assert_eq!(world.deletions(), 2);
-        assert!(amy.reads("/grants").await.contains("<code>delete</code>"));
+        assert_snapshot!(table(&amy.reads("/grants").await), @r#"
+        delete | {
+        "below": "notes"
+        } | person room/1 | amy | 2026-06-03 10:00:00 | unlimited |
+        "#);
     }
 }
 
@@ -291,8 +323,14 @@ story! {
         world.model_will(call("delete", json!({ "path": "a.txt" })));
         let said = world.said("delete a.txt");
         world.happens_at(World::group(), ("1", &[]), said).await;
+        let choices = |page: &str| {
+            visible(between(page, "class=\"choices\">", "</form>"))
+        };
         let inbox = amy.reads("/approvals").await;
-        assert!(!inbox.contains("Withdraw my vote"), "{inbox}");
+        assert_snapshot!(choices(&inbox), @"
+        [Allow once]
+        Reason [Deny]
+        ");
         let live = between(&inbox, "data-live=\"", "\"").replace("&#x2f;", "/").replace("&amp;", "&");
         let mut stream = amy.looks(live.strip_prefix("/console").unwrap()).await;
         for button in ["Allow once", "Withdraw vote"] {
@@ -302,7 +340,10 @@ story! {
         }
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("2", &[]), press).await;
-        assert!(amy.reads("/approvals").await.contains("Withdraw my vote"));
+        assert_snapshot!(choices(&amy.reads("/approvals").await), @"
+        [Allow once] [Withdraw my vote]
+        Reason [Deny]
+        ");
     }
 }
 
@@ -422,7 +463,10 @@ story! {
         [Turn on rare]
         ");
         assert_eq!(oli.sends("/tools/nothing", &[("tier", "core")]).await.status(), StatusCode::NOT_FOUND);
-        assert!(oli.reads("/settings").await.contains("tool set"), "who changed what is shown");
+        assert_snapshot!(records(&oli.reads("/settings").await), @"
+        2026-05-04 10:00:00 | oli | tool set rare |
+        2026-05-04 10:00:00 | oli | tool set rare |
+        ");
     }
 }
 
@@ -506,7 +550,17 @@ story! {
         world.ann_says("hello").await;
         let letters = owner.reads("/dead-letters").await;
         assert!(letters.contains("&lt;i&gt;too long"), "{letters}");
-        assert!(letters.contains("<summary>text: Hello.</summary>"), "{letters}");
+        assert_snapshot!(table(&letters), @r#"
+        2026-05-04 10:00:00 | room |
+        text: Hello.
+        {
+        "kind": "text",
+        "markdown": "Hello.",
+        "reply_to": null
+        }
+        | refused <i>too long</i> | 1 |
+        [Replay] [Drop]
+        "#);
         let action = form(&letters, "/dead-letters/");
         assert_snapshot!(visible(&owner.presses(&action, &[("then", "drop")]).await), @"
         Dead letters · Countersign
@@ -531,10 +585,14 @@ story! {
         assert_snapshot!(visible(between(&halted, "<p class=\"banner\"", "</p>")), @"All tools are halted, by owner, since 2026-05-04 10:00:00.");
         let lifted = owner.presses("/panic", &[("halt", "off")]).await;
         assert!(!lifted.contains("<p class=\"banner\""), "{lifted}");
-        let audit = owner.reads("/audit?person=owner").await;
-        for kind in ["letter dropped", "role set", "person removed", "pairing offered"] {
-            assert!(audit.contains(kind), "{kind} in {audit}");
-        }
+        assert_snapshot!(records(&owner.reads("/audit?person=owner").await), @"
+        2026-05-04 10:00:00 | lifted | owner | |
+        2026-05-04 10:00:00 | halted | owner | |
+        2026-05-04 10:00:00 | pairing offered | owner | |
+        2026-05-04 10:00:00 | person removed | owner | |
+        2026-05-04 10:00:00 | role set | owner | |
+        2026-05-04 10:00:00 | letter dropped | owner | |
+        ");
     }
 }
 
@@ -552,14 +610,19 @@ story! {
         let page = owner.reads("/access").await;
         let row = page.split("<tr>").find(|row| row.contains("amy")).expect("Amy is signed in");
         let ended = owner.presses(&form(row, "/sessions/"), &[]).await;
-        assert!(!ended.contains("amy"), "{ended}");
+        assert_snapshot!(table(&ended), @"
+        owner owner | session | link | 2026-05-04 10:00:00 | 2026-05-04 11:00:00 |
+        [End the session of owner]
+        ");
         assert_eq!(amy.looks("").await.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(reads().await, StatusCode::OK);
         let revoked = owner.presses(&form(&page, "/tokens/"), &[]).await;
         assert!(!revoked.contains("action=\"/console/tokens/"), "{revoked}");
         assert_eq!(reads().await, StatusCode::UNAUTHORIZED);
-        let audit = owner.reads("/audit?person=owner").await;
-        assert!(audit.contains("session ended") && audit.contains("token revoked"), "{audit}");
+        assert_snapshot!(records(&owner.reads("/audit?person=owner").await), @"
+        2026-05-04 10:00:00 | token revoked | owner | |
+        2026-05-04 10:00:00 | session ended | owner | |
+        ");
     }
 }
 
@@ -573,19 +636,23 @@ story! {
         let oli = Operator::signed_in(&served, "oli").await;
         let ci = [("name", "ci <1>"), ("role", "viewer"), ("days", "2")];
         assert_eq!(oli.sends("/tokens", &ci).await.status(), StatusCode::FORBIDDEN);
-        for (name, role, days, says) in [
-            ("", "viewer", "2", "1 to 64 characters"),
-            ("ci", "viewer", "0", "from 1 to 3650"),
-            ("ci", "viewer", "soon", "from 1 to 3650"),
-            ("ci", "boss", "2", "The form is not valid."),
-        ] {
+        let mut alerts = Vec::new();
+        for (name, role, days) in
+            [("", "viewer", "2"), ("ci", "viewer", "0"), ("ci", "viewer", "soon"), ("ci", "boss", "2")]
+        {
             let form = [("name", name), ("role", role), ("days", days)];
             let sent = owner.sends("/tokens", &form).await;
             assert_eq!(sent.status(), StatusCode::UNPROCESSABLE_ENTITY, "{form:?}");
             let page = sent.text().await.unwrap();
-            assert!(between(&page, "role=\"alert\">", "</p>").contains(says), "{form:?}: {page}");
+            alerts.push(alert(&page));
             assert!(page.contains(&format!("value=\"{days}\"")), "what was typed is kept: {page}");
         }
+        assert_snapshot!(alerts.join("\n"), @"
+        `name` must have 1 to 64 characters, without control characters or leading or trailing spaces.
+        `days` must be a number from 1 to 3650.
+        `days` must be a number from 1 to 3650.
+        The form is not valid.
+        ");
         let created = owner.presses("/tokens", &ci).await;
         let secret = between(&created, "<code class=\"secret\">", "</code>").to_owned();
         assert!(secret.starts_with("cs_") && created.contains("ci &lt;1&gt;"), "{created}");
@@ -751,8 +818,15 @@ story! {
         let served = Served::of(world).await;
         let oli = Operator::signed_in(&served, "oli").await;
         let fresh = oli.reads("/overview").await;
-        assert!(fresh.contains("<p class=\"quiet\">None.</p>"), "{fresh}");
-        let none = oli.reads("/conversations?failed=true").await;
+        let failures = |page: &str| {
+            let failures = between(page, "Failed turns of the last 7 days", "</main>");
+            visible(&format!("<h2>{failures}"))
+        };
+        assert_snapshot!(failures(&fresh), @"
+        All
+        None.
+        ");
+        assert_snapshot!(table(&oli.reads("/conversations?failed=true").await), @"None yet.");
         world.model_will(fail(ModelError::Rejected("401 <b>wrong key</b>".into())));
         world.ann_says("hello").await;
         world.model_will(call("delete", json!({ "path": "a.txt" })));
@@ -761,15 +835,36 @@ story! {
         assert!(page.contains("401 &lt;b&gt;wrong key"), "{page}");
         let tile = between(&page, "<dt>Open approvals</dt>", "</div>");
         assert_eq!(visible(tile).trim(), "1");
-        let failures = between(&page, "Failed turns of the last 7 days", "</ul>");
-        let link = between(failures, "<a href=\"/console/conversations/", "\"");
+        assert_snapshot!(failures(&page), @"
+        All
+        2026-05-04 10:00:00 room/7
+        The language model rejects my requests. The operator can find the cause in the console.
+        Cause: 401 <b>wrong key</b>
+        ");
+        let listed = between(&page, "Failed turns of the last 7 days", "</ul>");
+        let link = between(listed, "<a href=\"/console/conversations/", "\"");
         assert!(oli.reads(&format!("/conversations/{link}")).await.contains("wrong key"));
-        let listed = oli.reads("/conversations?failed=true").await;
-        assert!(listed.contains("failed turn") && !none.contains("failed turn"), "{listed}");
+        assert_snapshot!(table(&oli.reads("/conversations?failed=true").await), @"2026-05-04 10:00:00 | room | 7 | private | 5 | idle failed turn");
 
         let vic = Operator::signed_in(&served, "vic").await;
         let little = vic.reads("/overview").await;
-        assert!(!little.contains("wrong key") && !little.contains("Cost today"), "{little}");
+        assert!(!little.contains("wrong key"), "{little}");
+        assert_snapshot!(visible(&little).replace(env!("CARGO_PKG_VERSION"), "<version>"), @"
+        Overview · Countersign
+        Overview
+        Health
+        runningVersion <version>, demo model
+        Open approvals
+        1
+        Working on
+        0conversations
+        Waiting messages
+        0nothing to send
+        Channels
+        Channel | State | Last problem
+        room | connected | none
+        web | connected | none
+        ");
         let begins = vic.looks("").await;
         assert_eq!(begins.url().path(), "/console/overview");
     }
@@ -791,13 +886,20 @@ story! {
         assert_eq!(nothing.matches("the platform is ill").count(), 3);
         world.room.mends("7");
         let left = oli.presses("/dead-letters", &[("channel", "room")]).await;
-        assert!(left.contains("None yet.") && left.contains("Queued for another attempt."), "{left}");
+        assert_snapshot!(visible(&left), @"
+        Dead letters · Countersign
+        Queued for another attempt.
+        Dead letters
+        Messages that could not be delivered: the platform rejected them, or the chat no longer exists.
+        Since | Channel | What | Problem | Attempts | Actions
+        None yet.
+        ");
         settles(world).await;
         for n in 0..3 {
             assert_eq!(world.shown().matches(&format!("Answer {n}.")).count(), 1, "{}", world.shown());
         }
         let owner = Operator::signed_in(&served, "owner").await;
-        assert!(owner.reads("/audit?kind=letters_replayed").await.contains("letters_replayed"));
+        assert_snapshot!(records(&owner.reads("/audit?kind=letters_replayed").await), @"2026-05-04 10:00:00 | letters replayed | oli | |");
     }
 }
 
@@ -823,11 +925,13 @@ story! {
         assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
         let page = answer.text().await.unwrap();
         let form = between(&page, "<h2 id=\"let-in\">", "</form>");
-        assert!(form.contains("Enter the person") && form.contains("<option selected>viewer"), "{form}");
+        assert_snapshot!(alert(form), @"Enter the person’s id on their platform.");
+        assert!(form.contains("<option selected>viewer"), "{form}");
         let code = [("channel", "room"), ("hours", "0"), ("role", "member")];
         let page = owner.sends("/pairing-codes", &code).await.text().await.unwrap();
         let form = between(&page, "<h2 id=\"pair\">", "</form>");
-        assert!(form.contains("1 to 8760") && form.contains("value=\"0\""), "{form}");
+        assert_snapshot!(alert(form), @"`hours` must be a number from 1 to 8760.");
+        assert!(form.contains("value=\"0\""), "{form}");
         let nowhere = owner.looks("/nope").await;
         assert_eq!(nowhere.status(), StatusCode::NOT_FOUND);
         assert!(nowhere.text().await.unwrap().contains("<html"), "a page, not JSON");

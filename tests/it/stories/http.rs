@@ -60,7 +60,7 @@ story! {
         assert_eq!(world.last(), "Still two.", "also after the answer of the API was read");
         world.model_will(call("http_request", json!({ "url": url, "method": "DELETE" })));
         world.ann_says("delete them").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **http\_request**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         assert_eq!(api.requests().len(), 2);
     }
 }
@@ -76,13 +76,13 @@ story! {
         assert_eq!(world.last(), "Read.");
         world.model_will(call("http_request", json!({ "url": url })));
         world.ann_says("read it again").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **http\_request**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
         world.ann_presses("Deny").await;
         configured(world, &api, "ask");
         world.ann_says("/new").await;
         world.model_will(call("http_request", json!({ "url": url })));
         world.ann_says("read it").await;
-        assert!(world.last().contains("[Allow once]"), "{}", world.last());
+        assert_snapshot!(world.last(), @r"Allow **http\_request**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Deny]");
     }
 }
 

@@ -19,7 +19,11 @@ use std::{path::PathBuf, time::Duration};
 use crate::{
     api::Served,
     story,
-    support::{process::eventually, stable_output::stable, world::World},
+    support::{
+        process::eventually,
+        stable_output::{line, stable},
+        world::World,
+    },
 };
 
 /// A test server that deliberately does what real servers do by accident.
@@ -165,7 +169,8 @@ story! {
         world.model_will(say("Then not."));
         world.ann_says("/m:gone").await;
         assert_eq!(world.last(), "Then not.");
-        assert!(world.shown().contains("did not provide the prompt gone"), "{}", world.shown());
+        let messages = world.room.messages();
+        assert_snapshot!(line(&messages[messages.len() - 2]), @"The tool server m did not provide the prompt gone. Please try again later.");
         let prompt = format!("{:?}", world.prompts().last().unwrap());
         assert!(prompt.contains("not here: the MCP server `m` did not provide it"), "{prompt}");
     }

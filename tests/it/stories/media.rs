@@ -9,6 +9,7 @@ use countersign::testing::{
     store::usage::spent::UsageScope,
 };
 use fakes::media::{FakeMedia, Fault, KEY, PICTURE};
+use insta::assert_snapshot;
 use serde_json::json;
 use std::time::Duration;
 
@@ -67,8 +68,19 @@ story! {
         configured(world, &fake);
         world.model_will(call("image_generate", wanted)).will(say("Here it is."));
         world.ann_says("again").await;
-        let asked = world.last_text();
-        assert!(asked.contains("Estimated cost") && asked.contains("0\\.04"), "{asked}");
+        assert_snapshot!(world.last_text(), @r"
+        Allow **image\_generate**?
+        Make a picture, or change one.
+
+        prompt: `at night`
+        image: `inbox/photo.png`
+
+        127\.0\.0\.1\, a\-model. Estimated cost\: 0\.04
+
+        image\_generate makes changes\, and no rule allows it\.
+        “Allow in this conversation” covers every later call of image\_generate that Ann requests here, whatever its arguments, until /new.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         assert_eq!((fake.asked().len(), spent(world).await), (0, 0));
         world.ann_presses("Allow once").await;
         let shown = world.room.messages();
@@ -158,7 +170,17 @@ story! {
         fake.makes(u32::MAX, video.clone());
         world.model_will(call("video_generate", json!({ "prompt": "a river" })));
         world.ann_says("a video of a river").await;
-        assert!(world.last_text().contains("0\\.50"), "{}", world.last_text());
+        assert_snapshot!(world.last_text(), @r"
+        Allow **video\_generate**?
+        Make a video.
+
+        prompt: `a river`
+
+        127\.0\.0\.1\, an\-owner\/a\-model. Estimated cost\: 0\.50
+
+        The rule “generate videos\, music and 3D models” requires approval\.
+        Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`.
+        ");
         let press = world.press("Allow once");
         let app = world.node().await;
         world.takes(&app, "1", press).await;

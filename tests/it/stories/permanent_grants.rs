@@ -186,7 +186,10 @@ story! {
         asks_to_delete(world, "notes/a.txt").await;
         world.ann_says("/always yes 5x").await;
         assert_eq!(world.deletions(), 0);
-        assert!(world.shown().contains("Grant this permission?"), "{}", world.shown());
+        assert_snapshot!(world.shown(), @"
+        Allow **delete**? … Grant this permission? [Grant] [Back] [Deny]
+        Check what this would allow, then grant it or go back.
+        ");
         world.ann_presses("Back").await;
         world.ann_says("/always yes 5x").await;
         assert_eq!(world.deletions(), 0, "what was taken back is no longer shown");

@@ -5,6 +5,7 @@ use countersign::testing::{
     agent::prompt::Message, config::Config, scripted::say, store::usage::spent::UsageScope,
 };
 use fakes::media::{FakeMedia, Fault, KEY, opus};
+use insta::assert_snapshot;
 
 use crate::{story, support::world::World};
 
@@ -93,7 +94,11 @@ story! {
         let what = recording(world, "voice_6.ogg", true);
         world.happens("1", what).await;
         let shown = world.shown();
-        assert!(shown.contains("I couldn't transcribe the recording voice\\_6\\.ogg."), "{shown}");
+        assert_snapshot!(shown, @r"
+        What is it?
+        I couldn't transcribe the recording voice\_6\.ogg. I've kept it, but I don't know what it says: please write it, or try again later.
+        Please write it.
+        ");
         assert!(!shown.contains("canary-words"), "{shown}");
         assert!(read(world).ends_with(" bytes]"), "{}", read(world));
         world.room.has_file("f1", "no recording");
@@ -122,7 +127,11 @@ story! {
         world.model_will(say("Please write it."));
         let what = recording(world, "voice_6.ogg", true);
         world.happens("1", what).await;
-        assert!(world.shown().contains("I couldn't transcribe the recording voice\\_6\\.ogg."));
+        assert_snapshot!(world.shown(), @r"
+        Hello.
+        I couldn't transcribe the recording voice\_6\.ogg. I've kept it, but I don't know what it says: please write it, or try again later.
+        Please write it.
+        ");
         assert_eq!(fake.asked().len(), 1, "ten minutes would cost 0.06");
     }
 }

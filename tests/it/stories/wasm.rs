@@ -91,8 +91,7 @@ story! {
         trust(&world.node().await, "notes").await;
         world.model_will(call("keep_note", json!({ "say": "hello" })));
         world.ann_says("note it").await;
-        let asks = world.last();
-        assert!(asks.starts_with(r"Allow **keep\_note**?") && asks.contains("[Allow once]"), "{asks}");
+        assert_snapshot!(world.last(), @r"Allow **keep\_note**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
         world.model_will(say("Noted."));
         world.ann_presses("Allow once").await;
         assert_eq!(world.last(), "Noted.");
@@ -188,6 +187,6 @@ story! {
         trust(&world.node().await, "rocket").await;
         world.model_will(call("launch", json!({ "say": "go" })));
         world.ann_says("launch it").await;
-        assert!(world.last().contains("Allow"), "{}", world.last());
+        assert_snapshot!(world.last(), @"Allow **launch**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
     }
 }

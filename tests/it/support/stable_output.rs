@@ -13,7 +13,8 @@ static UNSTABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[0-9a-f]{16,64}\b", "<digest>"),
         (r"\b(?:[0-9a-f]{8}|[0-9A-Z]{10})\b", "<code>"),
         (r"/(?:[\w.-]+/)*\.tmp\w{6}\b", "<folder>"),
-        (r"\b127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
+        // Also in Markdown, with its escapes.
+        (r"\b127\\?\.0\\?\.0\\?\.1\\?:\d+", "127.0.0.1:<port>"),
     ];
     patterns.map(|(pattern, placeholder)| (Regex::new(pattern).unwrap(), placeholder)).into()
 });
