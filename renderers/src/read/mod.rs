@@ -9,8 +9,11 @@
 //! - `words`: paragraphs, formatting, lists and tables as Markdown; `tables`: tables being read
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
-//! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments` and `odf_lists`, `sheets` with the `workbook` and its `styles`, `pdf` with its `fonts`,
-//!   `tags`, `labels`, `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places` and `rtf_fields`, `rows`, `charset`: one file per format
+//! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments`,
+//!   `odf_edges`, `odf_lists`, `odf_sheets` and `odf_styles`, `sheets` with the `workbook`, its
+//!   `styles` and `hidden` parts, `pdf` with its `fonts`, `tags`, `labels`,
+//!   `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
+//!   `rtf_tables` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -43,6 +46,7 @@ mod rows;
 mod rtf;
 mod rtf_fields;
 mod rtf_places;
+mod rtf_tables;
 mod rtf_tokens;
 pub(crate) mod sheets;
 mod styles;

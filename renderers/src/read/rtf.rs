@@ -11,6 +11,7 @@ use super::{
     reading::{Kind, ReadError, Reading},
     rtf_fields::hyperlink,
     rtf_places::{RtfPlace, place},
+    rtf_tables::RtfTables,
     rtf_tokens::{RtfToken, next},
     words::{Line, Marks, Words},
 };
@@ -82,6 +83,8 @@ struct RtfParagraph {
     /// The list depth, if it has a bullet or number.
     depth: usize,
     in_table: bool,
+    /// The nesting of its table, if it is more than one.
+    nesting: Option<usize>,
 }
 
 #[derive(Default)]
@@ -110,9 +113,7 @@ struct Rtf {
     half: Option<u16>,
     /// The number of fallback bytes to skip in this group.
     skip: usize,
-    cell: Vec<String>,
-    cells: Vec<String>,
-    rows: Vec<Vec<String>>,
+    tables: RtfTables,
     /// The kinds of dropped text.
     lost: BTreeSet<&'static str>,
 }
@@ -188,6 +189,7 @@ impl Rtf {
             }
             "pard" => group.paragraph = RtfParagraph::default(),
             "intbl" => group.paragraph.in_table = true,
+            "itap" => group.paragraph.nesting = count,
             "outlinelevel" => group.paragraph.heading = count.filter(|level| *level < 6),
             "ilvl" => group.paragraph.depth = count.unwrap_or(0).min(8),
             "uc" => group.stand_in = count,
@@ -197,7 +199,7 @@ impl Rtf {
             "fcharset" => self.font(charset::of_font(count.unwrap_or(1))),
             "cpg" => self.font(charset::of_page(count.unwrap_or(0))),
             // Part of a group that may be skipped.
-            "nestrow" => self.row(),
+            "nestrow" => self.tables.end_nested_row(),
             "fldrslt" => self.begin_link(),
             name => match place(name) {
                 Some(place) => {
@@ -251,11 +253,12 @@ impl Rtf {
             ("par" | "sect" | "page", RtfPlace::Text) => self.paragraph()?,
             ("line" | "par", _) => self.push(" "),
             ("cell" | "nestcell", RtfPlace::Text) => {
+                let depth = if name == "cell" { 1 } else { self.nesting().max(2) };
                 let text = self.entry();
-                self.cell.push(text);
-                self.cells.push(std::mem::take(&mut self.cell).join(" ").trim().to_owned());
+                self.tables.add(depth, &text);
+                self.tables.end_cell(depth);
             }
-            ("row", RtfPlace::Text) => self.row(),
+            ("row", RtfPlace::Text) => self.tables.end_row(),
             _ => {
                 if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == name) {
                     self.push(sign);
@@ -331,10 +334,10 @@ impl Rtf {
 
     /// The end of a paragraph, which is a space inside a cell.
     fn paragraph(&mut self) -> Result<(), ReadError> {
-        let RtfParagraph { heading, depth, in_table } = self.group.paragraph;
+        let RtfParagraph { heading, depth, in_table, .. } = self.group.paragraph;
         if in_table {
             let text = self.entry();
-            self.cell.push(text);
+            self.tables.add(self.nesting(), &text);
             return Ok(());
         }
         self.end_table()?;
@@ -358,14 +361,13 @@ impl Rtf {
         if is_number(mark.trim()) { format!("{} {text}", mark.trim()) } else { text }
     }
 
-    fn row(&mut self) {
-        if !self.cells.is_empty() {
-            self.rows.push(std::mem::take(&mut self.cells));
-        }
+    /// The depth of the table that the paragraph belongs to.
+    fn nesting(&self) -> usize {
+        self.group.paragraph.nesting.unwrap_or(1)
     }
 
     fn end_table(&mut self) -> Result<(), ReadError> {
-        let rows = std::mem::take(&mut self.rows);
+        let rows = self.tables.finish();
         if rows.is_empty() { Ok(()) } else { self.words.table(&rows) }
     }
 
@@ -373,7 +375,7 @@ impl Rtf {
     fn finish(mut self) -> Result<Reading, ReadError> {
         self.decode();
         self.group = Group::default();
-        self.row();
+        self.tables.end_row();
         self.paragraph()?;
         let reading = Reading::of(Kind::Rtf, self.words.finish());
         let lost = |what: &&str| format!("{what} were skipped.");
@@ -444,6 +446,28 @@ mod tests {
         let wanted = "Before\n\n- one\n  - inner\n- two\ttabbed\n\nbetween\twords\n\n1. first\n\n\
             ## 2.1 Head\n\n| 3. cell more |\n| --- |\n\nAfter";
         assert_eq!(markdown(rtf), wanted);
+    }
+
+    /// Word writes the properties of an inner row after its cells, and paragraphs for readers that
+    /// know no nested tables.
+    #[test]
+    fn tables_in_cells_are_lines() {
+        let row = |cells: &str| {
+            format!("{cells}{{\\*\\nesttableprops\\trowd\\cellx9\\nestrow}}{{\\nonesttables\\par}}")
+        };
+        let cells = |one: &str, two: &str| {
+            let inner = "\\pard\\intbl\\itap2";
+            format!("{inner} {one}\\nestcell{inner} {two}\\nestcell")
+        };
+        let rtf = format!(
+            "{{\\rtf1 \\trowd\\pard\\intbl a\\cell before\\par {}{}\\pard\\intbl after\\cell\\row\
+             \\pard End\\par}}",
+            row(&cells("n1", "n2\\par more")),
+            row(&cells("n3", "{\\pard\\intbl\\itap3 deep\\nestcell}x"))
+        );
+        let wanted =
+            "| a | before<br>n1 ; n2 more<br>n3 ; deep<br>x<br>after |\n| --- | --- |\n\nEnd";
+        assert_eq!(markdown(&rtf), wanted);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The destinations of the groups of an RTF file.
 
 /// Groups whose content is not text of the document.
-const SKIPPED: [&str; 6] = ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object"];
+const SKIPPED: [&str; 7] =
+    ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "nonesttables"];
+
 /// The destination of a group's text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum RtfPlace {
