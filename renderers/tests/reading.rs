@@ -51,7 +51,7 @@ fn repeated_cells_and_spaces_of_opendocument_are_expanded() {
          <table:table-row table:number-rows-repeated='1048570'><table:table-cell \
          table:number-columns-repeated='16384'/></table:table-row>",
     );
-    let wanted = "## S\n\n| wide |  |  | d |\n| --- | --- | --- | --- |\n| 5 | 5 | 5 | y |\n\
+    let wanted = "## S\n\n| wide | ← | ← | d |\n| --- | --- | --- | --- |\n| 5 | 5 | 5 | y |\n\
          | 5 | 5 | 5 | y |";
     assert_eq!(words("a.ods", &sheet).trim_end_matches("\n|  |  |  |  |"), wanted);
 }
@@ -85,7 +85,22 @@ fn comments_of_sheets_are_read() {
         <sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData></worksheet>";
     let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/comments1.xml", comments)]);
     let read = words("a.xlsx", &book);
-    assert!(read.contains("## Comments\n\nB2: Check this sum"), "{read}");
+    assert!(read.contains("## Comments\n\nAnn: Check this sum"), "no sheet refers to it: {read}");
+    let threads = "<ThreadedComments><threadedComment ref='A1' personId='{P}'><text>Why?</text>\
+        </threadedComment></ThreadedComments>";
+    let people = "<personList><person displayName='Ben' id='{P}'/></personList>";
+    let links = "<Relationships><Relationship Id='r1' Target='../comments1.xml'/>\
+        <Relationship Id='r2' Target='../threadedComments/threadedComment1.xml'/></Relationships>";
+    let book = workbook(&[
+        ("xl/worksheets/sheet1.xml", sheet),
+        ("xl/worksheets/_rels/sheet1.xml.rels", links),
+        ("xl/comments1.xml", comments),
+        ("xl/threadedComments/threadedComment1.xml", threads),
+        ("xl/persons/person.xml", people),
+    ]);
+    let read = words("a.xlsx", &book);
+    let wanted = "## Comments\n\nS!B2: Ann: Check this sum\n\nS!A1: Ben: Why?";
+    assert!(read.ends_with(wanted), "{read}");
 }
 
 /// A workbook with one sheet, whose style 1 is a date with time.
@@ -133,33 +148,91 @@ fn a_time_of_day_is_read_as_one() {
     assert!(read.contains("| 12:00:00 | 2026-03-31 12:00:00 | 2026-03-31 |"), "{read}");
 }
 
-/// Text of SmartArt diagrams, and comments.
+/// The package with more parts.
+fn extended(bytes: Vec<u8>, parts: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new_append(Cursor::new(bytes)).expect("we wrote it");
+    for (part, text) in parts {
+        zip.start_file(*part, SimpleFileOptions::default()).expect("there is room");
+        zip.write_all(text.as_bytes()).expect("there is room");
+    }
+    zip.finish().expect("there is room").into_inner()
+}
+
+/// Text of SmartArt diagrams.
 /// Proves MC-26.
 #[test]
-fn diagrams_and_comments_of_slides_and_texts_are_read() {
+fn diagrams_of_slides_and_texts_are_read() {
     let diagram = "<dgm:dataModel xmlns:dgm='d' xmlns:a='a'><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r>\
         <a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt type='pres'/><dgm:pt><dgm:t><a:p><a:r>\
         <a:t>Do</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";
-    let old = "<p:cmLst xmlns:p='p'><p:cm authorId='0'><p:text>Too long</p:text></p:cm></p:cmLst>";
-    let new = "<p188:cmLst xmlns:p188='n' xmlns:a='a'><p188:cm><p188:replyLst><p188:reply><p188:txBody>\
-        <a:p><a:r><a:t>Will do</a:t></a:r></a:p></p188:txBody></p188:reply></p188:replyLst>\
-        <p188:txBody><a:p><a:r><a:t>Shorter</a:t></a:r></a:p></p188:txBody></p188:cm></p188:cmLst>";
-    for (format, name, folder) in
-        [(Format::Pptx, "a.pptx", "ppt"), (Format::Docx, "a.docx", "word")]
-    {
+    for (format, name, part) in [
+        (Format::Pptx, "a.pptx", "ppt/diagrams/data1.xml"),
+        (Format::Docx, "a.docx", "word/diagrams/data1.xml"),
+    ] {
         let whole = render(&markdown::read("# T\n\nx\n").unwrap(), format).unwrap().bytes;
-        let mut zip = ZipWriter::new_append(Cursor::new(whole)).unwrap();
-        let diagram = (format!("{folder}/diagrams/data1.xml"), diagram);
-        let old = ("ppt/comments/comment1.xml".to_owned(), old);
-        let new = ("ppt/comments/modernComment_100_0.xml".to_owned(), new);
-        for (part, text) in [diagram, old, new] {
-            zip.start_file(part, SimpleFileOptions::default()).unwrap();
-            zip.write_all(text.as_bytes()).unwrap();
-        }
-        let read = words(name, &zip.finish().unwrap().into_inner());
+        let read = words(name, &extended(whole, &[(part, diagram)]));
         assert!(read.contains("- Plan\n- Do"), "{read}");
-        let has_comments = read.contains("## Comments\n\nToo long\n\nShorter\n\nWill do");
-        assert_eq!(has_comments, format == Format::Pptx, "{read}");
+    }
+}
+
+/// Comments in the notation before and since 2021.
+/// Proves MC-26.
+#[test]
+fn comments_of_slides_are_read_at_their_slide() {
+    let old = "<p:cmLst xmlns:p='p'><p:cm authorId='4'><p:text>Too long</p:text></p:cm></p:cmLst>";
+    let new = "<p188:cmLst xmlns:p188='n' xmlns:a='a'><p188:cm authorId='{B}'><p188:replyLst>\
+        <p188:reply authorId='{C}'><p188:txBody><a:p><a:r><a:t>Will do</a:t></a:r></a:p></p188:txBody>\
+        </p188:reply></p188:replyLst><p188:txBody><a:p><a:r><a:t>Shorter</a:t></a:r></a:p></p188:txBody>\
+        </p188:cm></p188:cmLst>";
+    let source = markdown::read("# One\n\n---\n\n# Two\n").unwrap();
+    let slides = render(&source, Format::Pptx).unwrap().bytes;
+    let related = |bytes: &[u8], slide: usize, target: &str| {
+        changed(bytes, &format!("ppt/slides/_rels/slide{slide}.xml.rels"), |xml| {
+            let more =
+                format!("<Relationship Id=\"c\" Target=\"../comments/{target}\"/></Relationships>");
+            xml.replace("</Relationships>", &more)
+        })
+    };
+    let slides = related(&related(&slides, 1, "comment1.xml"), 2, "modernComment_1_0.xml");
+    let parts = [
+        ("ppt/comments/comment1.xml", old),
+        ("ppt/comments/modernComment_1_0.xml", new),
+        (
+            "ppt/comments/comment2.xml",
+            "<p:cmLst xmlns:p='p'><p:cm><p:text>Lost</p:text></p:cm></p:cmLst>",
+        ),
+        (
+            "ppt/commentAuthors.xml",
+            "<p:cmAuthorLst xmlns:p='p'><p:cmAuthor id='4' name='Ann'/></p:cmAuthorLst>",
+        ),
+        (
+            "ppt/authors.xml",
+            "<a:authorLst xmlns:a='a'><a:author id='{B}' name='Ben'/><a:author id='{C}' name='Cy'/></a:authorLst>",
+        ),
+    ];
+    let read = words("a.pptx", &extended(slides, &parts));
+    let wanted = "### One\n\n[^comment-1]: Ann: Too long\n\n## Slide 2\n\n### Two\n\n\
+                  [^comment-2]: Ben: Shorter\n\n[^comment-3]: Cy: Will do\n\n## Comments\n\n[^comment-4]: Lost";
+    assert!(read.ends_with(wanted), "{read}");
+}
+
+/// Proves MC-26.
+#[test]
+fn merged_cells_are_marked_alike_in_all_formats() {
+    let source = "<table><thead><tr><th rowspan=\"2\">Region</th><th colspan=\"2\">2025</th></tr>\
+        <tr><th>Q1</th><th>Q2</th></tr></thead><tbody><tr><td rowspan=\"2\">North</td><td>1</td><td>2</td></tr>\
+        <tr><td>3</td><td>4</td></tr></tbody></table>\n";
+    let wanted = "| Region | 2025 | ← |\n| --- | --- | --- |\n| ↑ | Q1 | Q2 |\n| North | 1 | 2 |\n| ↑ | 3 | 4 |";
+    for (format, name) in [
+        (Format::Docx, "a.docx"),
+        (Format::Pptx, "a.pptx"),
+        (Format::Xlsx, "a.xlsx"),
+    ] {
+        let file = render(&markdown::read(source).unwrap(), format).unwrap().bytes;
+        let read = read::to_markdown(name, &file).unwrap();
+        let text = read.markdown.replace("**", "");
+        assert!(text.contains(wanted), "{name}: {text}");
+        assert!(read.warnings.iter().any(|w| w.starts_with("Merged cells")), "{:?}", read.warnings);
     }
 }
 
@@ -344,4 +417,99 @@ fn the_tags_of_a_pdf_are_read() {
     ] {
         assert!(read.contains(part), "{part}: {read}");
     }
+}
+
+fn open_document(kind: &str, styles: &str, content: &str) -> Vec<u8> {
+    let document = |body: &str| {
+        format!(
+            "<o:document xmlns:o='o' xmlns:t='t' xmlns:table='b' xmlns:s='s' xmlns:d='d' \
+             xmlns:p='p'>{body}</o:document>"
+        )
+    };
+    package(&[
+        ("mimetype", &format!("application/vnd.oasis.opendocument.{kind}")),
+        ("styles.xml", &document(styles)),
+        ("content.xml", &document(content)),
+    ])
+}
+
+#[test]
+fn titles_headers_and_footers_of_opendocument_texts_are_read() {
+    let styles = "<s:style s:name='Title' s:family='paragraph'/>\
+        <s:style s:name='Own' s:family='paragraph' s:parent-style-name='Subtitle'/>\
+        <o:master-styles><s:master-page s:name='Standard'><s:header><t:p>Acme</t:p></s:header>\
+        <s:header-left s:display='false'><t:p>Old</t:p></s:header-left>\
+        <s:footer><t:p>Page <t:page-number>1</t:page-number><t:title>???</t:title></t:p></s:footer>\
+        </s:master-page><s:master-page s:name='Other'><s:header><t:p>Unused</t:p></s:header></s:master-page>\
+        <s:master-page s:name='Wide' s:next-style-name='Last'><s:header><t:p>Acme</t:p><t:p>Annex</t:p></s:header>\
+        </s:master-page><s:master-page s:name='Last'><s:footer><t:p>End</t:p></s:footer></s:master-page>\
+        </o:master-styles>";
+    let content = "<s:style s:name='P1' s:family='paragraph' s:parent-style-name='Own'/>\
+        <s:style s:name='P2' s:family='paragraph' s:parent-style-name='Text' s:master-page-name='Wide'/>\
+        <o:body><t:p t:style-name='Title'>Report</t:p><t:p t:style-name='P1'>of all</t:p>\
+        <t:p t:style-name='P2'>Text</t:p></o:body>";
+    let wanted = "# Report\n\n## of all\n\nText\n\n## Headers and footers\n\nAcme\n\nPage #\n\n\
+                  Acme\n\nAnnex\n\nEnd";
+    assert_eq!(words("a.odt", &open_document("text", styles, content)), wanted);
+}
+
+#[test]
+fn titles_and_hidden_slides_of_opendocument_are_read() {
+    let content = "<s:style s:name='dp2'><s:drawing-page-properties p:visibility='hidden'/></s:style>\
+        <d:page><d:frame p:class='title'><d:text-box><t:p>One</t:p></d:text-box></d:frame>\
+        <d:frame p:class='outline'><d:text-box><t:p>text</t:p></d:text-box></d:frame></d:page>\
+        <d:page d:style-name='dp2'><d:frame p:class='title'><d:text-box><t:p>Two</t:p></d:text-box></d:frame></d:page>";
+    let wanted = "## Slide 1\n\n### One\n\ntext\n\n## Slide 2 (hidden)\n\n### Two";
+    assert_eq!(words("a.odp", &open_document("presentation", "", content)), wanted);
+}
+
+#[test]
+fn tables_of_opendocument_that_follow_each_other_stay_apart() {
+    let table = |text: &str| {
+        format!(
+            "<table:table><table:table-row><table:table-cell><t:p>{text}</t:p></table:table-cell>\
+             </table:table-row></table:table>"
+        )
+    };
+    let file = open_document("text", "", &(table("a") + &table("b")));
+    assert_eq!(words("a.odt", &file), "| a |\n| --- |\n\n| b |\n| --- |");
+}
+
+#[test]
+fn hidden_rows_and_columns_of_opendocument_are_marked() {
+    let cell = "<table:table-cell><t:p>1</t:p></table:table-cell>";
+    let row = |attributes: &str| {
+        format!("<table:table-row {attributes}>{}</table:table-row>", cell.repeat(3))
+    };
+    let content = format!(
+        "<table:table table:name='S'><table:table-column/><table:table-column \
+         table:number-columns-repeated='2' table:visibility='collapse'/>{}{}{}{}<table:table-row \
+         table:visibility='collapse' table:number-rows-repeated='1048572'><table:table-cell/>\
+         </table:table-row></table:table>",
+        row(""),
+        row("table:visibility='filter' table:number-rows-repeated='2'"),
+        row(""),
+        row("table:visibility='collapse'"),
+    );
+    let read = words("a.ods", &open_document("spreadsheet", "", &content));
+    assert!(
+        read.ends_with("| 1 | 1 | 1 |\n|  |  |  |\n\nHidden rows: 2–3, 5.\n\nHidden columns: B–C."),
+        "{read}"
+    );
+}
+
+/// A column that is one merged cell has as many rows as the sheet.
+#[test]
+fn merged_cells_of_large_sheets_are_bounded() {
+    let wide = "<table:table-row><table:table-cell table:number-columns-spanned='16384' \
+        table:number-rows-spanned='1048576'><t:p>Title</t:p></table:table-cell>\
+        <table:covered-table-cell table:number-columns-repeated='16383'/></table:table-row>\
+        <table:table-row table:number-rows-repeated='1048575'><table:covered-table-cell/></table:table-row>";
+    let content = format!("<table:table table:name='S'>{wide}</table:table>");
+    let read = words("a.ods", &open_document("spreadsheet", "", &content));
+    assert_eq!(read.replace("\n|  |", ""), "## S\n\n| Title |\n| --- |");
+    let sheet = "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData><mergeCells>\
+        <mergeCell ref='A1:XFD1048576'/><mergeCell ref='B1:A0'/><mergeCell ref='A0:B1'/></mergeCells></worksheet>";
+    let read = words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", sheet)]));
+    assert_eq!(read.matches('←').count(), 31, "{read}");
 }

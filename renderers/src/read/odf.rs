@@ -1,15 +1,18 @@
 //! OpenDocument: texts, spreadsheets and presentations share their elements.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use super::{
     archive::Archive,
     limits,
     odf_comments::OdfComments,
+    odf_edges::edges,
     odf_lists::OdfLists,
+    odf_sheets::OdfSheet,
+    odf_styles::OdfStyles,
     reading::{Kind, ReadError, Reading},
     sheets::{CellBudget, CutSheet, title},
-    tables::Tables,
+    tables::{MERGED, MERGED_COLUMNS, MERGED_LEFT, MERGED_UP, Tables},
     words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
@@ -27,15 +30,8 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
         let sheets = tags.filter(|tag| tag.starts_with(b"table:table ")).count();
         body.sheets = Some(CellBudget::of(sheets));
     }
-    if let Ok(Some(styles)) = archive.part("styles.xml") {
-        // A document with damaged styles is still read.
-        let _ = walk(&styles, |node| {
-            if let XmlNode::Open(element) = node {
-                body.read_style(element);
-            }
-            Ok(())
-        });
-    }
+    let styles = archive.part("styles.xml").ok().flatten().unwrap_or_default();
+    body.styles.read_all(&styles, |element| body.lists.read_style(element));
     let mut warnings = Vec::new();
     if let Err(problem) = walk(&xml, |node| body.step(&node)) {
         if body.words.is_empty() || matches!(problem, ReadError::TooLarge(_)) {
@@ -51,6 +47,11 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     if body.objects.len() > OBJECTS {
         warnings.push(format!("Only {OBJECTS} charts and embedded objects were read."));
     }
+    // Those of slides are the same on all of them.
+    if kind != Kind::Odp {
+        body.words.edges(&edges(&styles, &body.styles.masters));
+    }
+    warnings.extend(body.tables.has_merged.then(|| MERGED.to_owned()));
     let reading = Reading::of(kind, body.words.finish());
     Ok(Reading { pages: body.pages, warnings, ..reading })
 }
@@ -77,12 +78,11 @@ fn add_object(archive: &mut Archive, object: &str, words: &mut Words) {
 const OBJECTS: usize = 100;
 
 #[derive(Default)]
-struct OdfBody {
+pub struct OdfBody {
     kind: Option<Kind>,
     words: Words,
     tables: Tables,
-    styles: HashMap<String, Marks>,
-    style: String,
+    styles: OdfStyles,
     lines: Vec<(Line, Option<usize>)>,
     marks: Vec<Marks>,
     lists: OdfLists,
@@ -91,8 +91,10 @@ struct OdfBody {
     cell_mark: String,
     /// The folders of embedded objects.
     objects: BTreeSet<String>,
-    /// The styles of tables that are not shown.
-    hidden: HashSet<String>,
+    /// For each open frame, whether it is the title of a slide.
+    frames: Vec<bool>,
+    /// Whether this is a header or footer.
+    is_edge: bool,
     /// Inside an element whose text is not part of the document.
     skipped: usize,
     pages: usize,
@@ -100,16 +102,34 @@ struct OdfBody {
     sheets: Option<CellBudget>,
     /// The name of the open sheet.
     sheet_name: String,
+    sheet: OdfSheet,
     links: Vec<String>,
     /// The number of columns that the open cell is repeated, and of rows that the open row is.
     wide: usize,
-    /// Empty cells that are only written if a non-empty cell follows.
-    pending: usize,
+    /// Cells that are only written if a cell with a value follows, by their marks.
+    pending: Vec<PendingCells>,
     cell_is_empty: bool,
+    /// The number of cells that follow in the open row and belong to the last merged cell.
+    merged_left: usize,
+}
+
+/// Cells without a value, with the mark of a merged cell if they are parts of one.
+struct PendingCells {
+    mark: &'static str,
+    count: usize,
 }
 
 impl OdfBody {
-    fn step(&mut self, node: &XmlNode<'_>) -> Result<(), ReadError> {
+    /// The body of a header or footer.
+    pub fn of_edge() -> Self {
+        Self { is_edge: true, ..Self::default() }
+    }
+
+    pub fn finish(self) -> String {
+        self.words.finish()
+    }
+
+    pub fn step(&mut self, node: &XmlNode<'_>) -> Result<(), ReadError> {
         let mut mark = None;
         if self.skipped == 0 && self.comments.take(node, &mut mark) {
             if let Some(mark) = mark {
@@ -119,8 +139,13 @@ impl OdfBody {
         }
         match node {
             XmlNode::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
+                if self.skipped == 0 && self.is_edge && element.name.starts_with("page-") {
+                    self.push("#");
+                }
                 self.skipped += 1;
             }
+            // The name of a sheet or a document that is only known when it is printed.
+            XmlNode::Text("???") if self.is_edge => {}
             XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
             XmlNode::Text(_) if self.skipped > 0 => {}
             XmlNode::Open(element) => self.open(element)?,
@@ -143,28 +168,8 @@ impl OdfBody {
     }
 
     fn read_style(&mut self, element: &XmlElement) {
-        match element.name.as_str() {
-            "style" => element.attribute("name").unwrap_or_default().clone_into(&mut self.style),
-            "list-style" => {
-                // The letters of its levels are not those of a style.
-                self.style.clear();
-                self.lists.read_style(element);
-            }
-            "text-properties" => {
-                let marks = Marks {
-                    strong: element.attribute("font-weight") == Some("bold"),
-                    emphasis: element.attribute("font-style") == Some("italic"),
-                    strike: element
-                        .attribute("text-line-through-style")
-                        .is_some_and(|s| s != "none"),
-                };
-                self.styles.insert(self.style.clone(), marks);
-            }
-            "table-properties" if element.attribute("display") == Some("false") => {
-                self.hidden.insert(self.style.clone());
-            }
-            _ => self.lists.read_style(element),
-        }
+        self.styles.read(element);
+        self.lists.read_style(element);
     }
 
     fn open(&mut self, element: &XmlElement) -> Result<(), ReadError> {
@@ -172,10 +177,10 @@ impl OdfBody {
             "h" => self
                 .lines
                 .push((Line::default(), Some(element.number("outline-level").unwrap_or(1)))),
-            "p" => self.lines.push((Line::default(), None)),
+            "p" => self.lines.push((Line::default(), self.styles.title_level(element))),
             "span" => {
                 let style = element.attribute("style-name").unwrap_or_default();
-                self.marks.push(self.styles.get(style).copied().unwrap_or_default());
+                self.marks.push(self.styles.marks(style));
             }
             "s" => self.push(&" ".repeat(element.number("c").unwrap_or(1).min(100))),
             "tab" => self.push("\t"),
@@ -199,21 +204,29 @@ impl OdfBody {
                     _ => self.tables.open(),
                 }
             }
+            "table-column" => self.sheet.add_column(element),
             "table-row" => {
-                self.pending = 0;
+                self.pending.clear();
+                self.merged_left = 0;
+                self.sheet.begin_row(element);
                 self.tables.row();
                 self.tables.repeat_row(element.number("number-rows-repeated").unwrap_or(1));
             }
             "table-cell" | "covered-table-cell" => {
                 self.wide = element.number("number-columns-repeated").unwrap_or(1);
                 self.cell_is_empty = true;
+                if let Some(spanned) = element.number("number-columns-spanned") {
+                    self.merged_left = spanned.saturating_sub(1);
+                }
                 self.tables.cell();
             }
             "page" if self.kind == Some(Kind::Odp) => {
                 self.pages += 1;
                 limits::within(self.pages as u64, limits::PAGES as u64, "slides")?;
-                self.words.heading(2, &format!("Slide {}", self.pages));
+                let name = format!("Slide {}", self.pages);
+                self.words.heading(2, &title(&name, self.styles.is_hidden(element)));
             }
+            "frame" => self.frames.push(element.attribute("class") == Some("title")),
             "notes" => self.words.paragraph(NOTES),
             _ => self.read_style(element),
         }
@@ -224,9 +237,9 @@ impl OdfBody {
         if self.kind == Some(Kind::Ods) {
             self.pages += 1;
             let name = element.attribute("name").unwrap_or("Sheet");
-            let style = element.attribute("style-name").unwrap_or_default();
-            self.words.heading(2, &title(name, self.hidden.contains(style)));
+            self.words.heading(2, &title(name, self.styles.is_hidden(element)));
             name.clone_into(&mut self.sheet_name);
+            self.sheet = OdfSheet::default();
         }
     }
 
@@ -255,11 +268,15 @@ impl OdfBody {
             }
             "note-citation" => self.plain("]"),
             "list" => self.lists.close(),
-            "table-cell" | "covered-table-cell" => self.end_cell()?,
-            "table-row" => self.tables.end_row()?,
+            "frame" => drop(self.frames.pop()),
+            "table-cell" | "covered-table-cell" => self.end_cell(name)?,
+            "table-row" => self.end_row()?,
             "table" => {
                 self.count_cells();
                 self.tables.close(&mut self.words)?;
+                for note in self.sheet.notes().iter().filter(|_| self.sheets.is_some()) {
+                    self.words.paragraph(note);
+                }
             }
             _ => {}
         }
@@ -276,24 +293,50 @@ impl OdfBody {
         }
     }
 
-    /// Spreadsheets end with thousands of repeated empty cells. The covered cells of a merged cell
-    /// are present as well.
-    fn end_cell(&mut self) -> Result<(), ReadError> {
+    /// Spreadsheets end with thousands of repeated empty cells. The parts of a merged cell are cells,
+    /// too.
+    fn end_cell(&mut self, name: &str) -> Result<(), ReadError> {
         let mark = std::mem::take(&mut self.cell_mark);
         if !mark.is_empty() {
             self.tables.take(&mark);
             self.cell_is_empty = false;
         }
-        if self.cell_is_empty {
-            self.pending = self.pending.saturating_add(self.wide);
+        self.sheet.end_cell(self.wide, self.cell_is_empty);
+        if !self.cell_is_empty {
+            self.add_pending(self.pending.len());
+            self.tables.end_cell(1);
+            return self.tables.repeat_cell(self.wide);
+        }
+        if name == "table-cell" {
+            self.pending.push(PendingCells { mark: "", count: self.wide });
             return Ok(());
         }
-        if self.pending > 0 {
-            self.tables.pad(self.pending);
-            self.pending = 0;
+        let left = self.wide.min(self.merged_left);
+        self.merged_left -= left;
+        let up = self.wide - left;
+        for (mark, count) in [(MERGED_LEFT, left), (MERGED_UP, up)] {
+            self.pending.extend((count > 0).then_some(PendingCells { mark, count }));
         }
-        self.tables.end_cell(1);
-        self.tables.repeat_cell(self.wide)
+        Ok(())
+    }
+
+    /// Adds the first of the cells that are pending, and drops the others.
+    fn add_pending(&mut self, first: usize) {
+        for PendingCells { mark, count } in self.pending.drain(..).take(first) {
+            match mark {
+                "" => self.tables.pad(count),
+                mark => self.tables.add_merged(mark, count),
+            }
+        }
+    }
+
+    /// Ends a row with the parts of merged cells at its end.
+    fn end_row(&mut self) -> Result<(), ReadError> {
+        let is_part =
+            |cells: &PendingCells| !cells.mark.is_empty() && cells.count < MERGED_COLUMNS as usize;
+        let last = self.pending.iter().rposition(is_part);
+        self.add_pending(last.map_or(0, |last| last + 1));
+        self.tables.end_row()
     }
 
     fn flush_paragraph(&mut self) {
@@ -303,6 +346,9 @@ impl OdfBody {
         if let Some((outer, _)) = self.lines.last_mut() {
             outer.push_plain(&format!("({text})"));
         } else if !self.tables.take(&text) {
+            let is_title = self.frames.last() == Some(&true);
+            // As in other presentations, below the number of the slide.
+            let level = level.or(is_title.then_some(3));
             match (level, self.lists.depth()) {
                 (Some(level), _) => self.words.heading(level, text.trim_matches('*')),
                 (None, Some(depth)) => {

@@ -4,22 +4,25 @@ use std::collections::HashMap;
 
 use super::{
     archive::Archive,
-    asides, chart,
+    asides::{self, AsideComment, Comments},
+    chart,
     docx::math_mark,
     limits,
     links::{escaped, links, within},
     reading::{Kind, ReadError, Reading},
-    tables::Tables,
+    tables::{MERGED, MERGED_LEFT, MERGED_UP, Tables},
     words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
+use crate::document::COMMENT_NAME;
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let slides = slides(&mut archive)?;
     limits::within(slides.len() as u64, limits::PAGES as u64, "slides")?;
     let mut words = Words::default();
-    let mut warnings = Vec::new();
+    let (mut warnings, mut has_merged) = (Vec::new(), false);
+    let mut comments = SlideComments::of(&mut archive)?;
     for (at, part) in slides.iter().enumerate() {
         let xml = archive.part(part)?.unwrap_or_default();
         let hidden = if is_hidden(&xml) { " (hidden)" } else { "" };
@@ -32,16 +35,60 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
             warnings.push(format!("Slide {} is incomplete. {problem}", at + 1));
         }
-        words = slide.words;
+        (words, has_merged) = (slide.words, has_merged | slide.tables.has_merged);
         if let Some(notes) = notes(&mut archive, part)? {
             words.paragraph(&format!("> Notes: {}", notes.replace('\n', "\n> ")));
         }
+        comments.write_of(part, &mut archive, &mut words)?;
     }
     chart::all(&mut archive, "ppt/charts/", &mut words)?;
     asides::diagrams(&mut archive, "ppt/", &mut words)?;
-    asides::comments(&mut archive, "ppt/", &mut words)?;
+    comments.write_others(&mut archive, &mut words)?;
+    warnings.extend(has_merged.then(|| MERGED.to_owned()));
     let reading = Reading::of(Kind::Pptx, words.finish());
     Ok(Reading { pages: slides.len(), warnings, ..reading })
+}
+
+/// The comments of slides, counted over the presentation.
+struct SlideComments {
+    comments: Comments,
+    count: usize,
+}
+
+impl SlideComments {
+    fn of(archive: &mut Archive) -> Result<Self, ReadError> {
+        let authors = ["ppt/commentAuthors.xml", "ppt/authors.xml"].map(str::to_owned);
+        Ok(Self { comments: Comments::of(archive, &authors)?, count: 0 })
+    }
+
+    /// Writes the comments of a slide.
+    fn write_of(
+        &mut self,
+        slide: &str,
+        archive: &mut Archive,
+        words: &mut Words,
+    ) -> Result<(), ReadError> {
+        let comments = self.comments.of_part(archive, slide)?;
+        self.write(&comments, words);
+        Ok(())
+    }
+
+    /// Writes the comments that belong to no slide.
+    fn write_others(&mut self, archive: &mut Archive, words: &mut Words) -> Result<(), ReadError> {
+        let comments = self.comments.others(archive, "ppt/")?;
+        if !comments.is_empty() {
+            words.heading(2, "Comments");
+        }
+        self.write(&comments, words);
+        Ok(())
+    }
+
+    fn write(&mut self, comments: &[AsideComment], words: &mut Words) {
+        for comment in comments {
+            self.count += 1;
+            words.paragraph(&format!("[^{COMMENT_NAME}{}]: {}", self.count, comment.with_author()));
+        }
+    }
 }
 
 /// Whether a presentation skips the slide, which its first element says.
@@ -121,7 +168,8 @@ struct SlideReader {
     placeholder: String,
     /// If set, only this type of placeholder is read.
     only: Option<&'static str>,
-    wide: usize,
+    /// The mark of the open cell, if it is a part of a merged cell.
+    merged: Option<&'static str>,
     in_text: bool,
     in_formula: bool,
     /// The number of open elements of duplicate content.
@@ -193,8 +241,13 @@ impl SlideReader {
             "tr" => self.tables.row(),
             "tc" => {
                 self.tables.cell();
-                // The covered cells of a merged cell are present as well, empty.
-                self.wide = 1;
+                // The parts of a merged cell are cells, too.
+                let is = |name| matches!(element.attribute(name), Some("1" | "true"));
+                self.merged = match (is("vMerge"), is("hMerge")) {
+                    (true, _) => Some(MERGED_UP),
+                    (false, true) => Some(MERGED_LEFT),
+                    (false, false) => None,
+                };
             }
             _ => {}
         }
@@ -227,7 +280,10 @@ impl SlideReader {
             "num" if self.in_formula => self.plain(")/("),
             "sub" | "sup" | "deg" | "den" if self.in_formula => self.plain(")"),
             "p" => self.flush_paragraph(),
-            "tc" => self.tables.end_cell(self.wide),
+            "tc" => match self.merged {
+                Some(mark) => self.tables.end_merged_cell(mark, 1),
+                None => self.tables.end_cell(1),
+            },
             "tbl" => self.tables.close(&mut self.words)?,
             _ => {}
         }

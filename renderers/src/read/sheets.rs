@@ -2,12 +2,14 @@
 //! others does not allocate all cells before it.
 
 use calamine::{Data, Reader as _, SheetVisible, Sheets, open_workbook_auto_from_rs};
-use std::{collections::BTreeMap, fmt::Display, io::Cursor, ops::RangeInclusive};
+use std::{collections::BTreeMap, fmt::Display, io::Cursor};
 
 use super::{
     archive::Archive,
-    asides, chart, limits,
+    asides::{self, AsideComment, Comments},
+    chart, limits,
     reading::{Kind, ReadError, Reading},
+    tables::MERGED,
     words::Words,
     workbook::{Rows, SheetCells, Workbook},
     xml::{XmlNode, walk},
@@ -18,8 +20,9 @@ const EDGES: &[u8] = b"<headerFooter";
 
 /// The minimum number of cells that are shown of each sheet of a large workbook.
 const MIN_CELLS: usize = 500;
-/// The number of ranges of hidden rows that are named.
-const NAMED: usize = 5;
+/// What the reader of older and binary workbooks does not return.
+const UNFORMATTED: &str = "Number formats, links, merged cells, and hidden rows and columns of .xls \
+                           and .xlsb workbooks are not read: 12.5 % is 0.125.";
 
 pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     if kind == Kind::Xlsx {
@@ -47,6 +50,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
         }
     }
     reading.warnings.append(&mut budget.sizes);
+    reading.warnings.push(UNFORMATTED.into());
     reading.markdown = words.finish();
     Ok(reading)
 }
@@ -65,7 +69,7 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut reading = Reading::of(Kind::Xlsx, String::new());
     let mut words = Words::default();
     let mut budget = CellBudget::of(book.sheets.len());
-    let mut uncalculated = 0;
+    let (mut uncalculated, mut has_merged) = (0, false);
     for sheet in &book.sheets {
         reading.pages += 1;
         words.heading(2, &title(&sheet.name, sheet.is_hidden));
@@ -79,8 +83,10 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
             }
         };
         uncalculated += cells.uncalculated;
+        has_merged |= cells.has_merged;
         words.table(&budget.rows(&sheet.name, &cells, &mut reading.warnings))?;
-        for note in hidden(&cells) {
+        let last = cells.rows.last_key_value().map_or(0, |(row, _)| row + 1);
+        for note in cells.hidden.notes(last, cells.width) {
             words.paragraph(&note);
         }
     }
@@ -90,9 +96,10 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
             "{uncalculated} formulas have no calculated value and are shown as formulas."
         ));
     }
+    reading.warnings.extend(has_merged.then(|| MERGED.to_owned()));
     chart::all(&mut archive, "xl/charts/", &mut words)?;
     asides::diagrams(&mut archive, "xl/", &mut words)?;
-    asides::comments(&mut archive, "xl/", &mut words)?;
+    write_comments(&mut archive, &book, &mut words)?;
     words.edges(&edges(&mut archive)?);
     reading.markdown = words.finish();
     Ok(reading)
@@ -159,43 +166,38 @@ pub struct CutSheet<'n> {
     pub shown: usize,
 }
 
-/// Sentences about hidden rows and columns.
-fn hidden(cells: &SheetCells) -> Vec<String> {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    let last = cells.rows.last_key_value().map_or(0, |(row, _)| row + 1);
-    for row in cells.hidden_rows.iter().filter(|row| **row <= last) {
-        match ranges.last_mut() {
-            Some((_, end)) if *end + 1 == *row => *end = *row,
-            _ => ranges.push((*row, *row)),
+/// Writes the comments of all sheets, each after its sheet and cell.
+fn write_comments(
+    archive: &mut Archive,
+    book: &Workbook,
+    words: &mut Words,
+) -> Result<(), ReadError> {
+    let mut people = archive.names();
+    people.retain(|part| part.starts_with("xl/persons/"));
+    let mut comments = Comments::of(archive, &people)?;
+    let mut lines = Vec::new();
+    for sheet in &book.sheets {
+        let name = quoted(&sheet.name);
+        for comment in comments.of_part(archive, &sheet.part)? {
+            let cell = comment.cell.as_deref().map(|cell| format!("{name}!{cell}"));
+            lines.push(format!("{}: {}", cell.unwrap_or(name.clone()), comment.with_author()));
         }
     }
-    let rows: Vec<String> =
-        ranges.iter().map(|(from, to)| span(*from..=*to, |n| n.to_string())).collect();
-    let columns = cells.hidden_columns.iter().filter(|(from, _)| *from <= cells.width);
-    let columns: Vec<String> =
-        columns.map(|(from, to)| span(*from..=(*to).min(cells.width), letters)).collect();
-    let sentence = |what: &str, all: Vec<String>| {
-        let more = all.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
-        (!all.is_empty())
-            .then(|| format!("Hidden {what}: {}{more}.", all[..all.len().min(NAMED)].join(", ")))
-    };
-    [sentence("rows", rows), sentence("columns", columns)].into_iter().flatten().collect()
-}
-
-fn span(range: RangeInclusive<u32>, name: fn(u32) -> String) -> String {
-    let (from, to) = range.into_inner();
-    if from == to { name(from) } else { format!("{}–{}", name(from), name(to)) }
-}
-
-/// The letters of a column, counted from one.
-fn letters(column: u32) -> String {
-    let (mut letters, mut rest) = (Vec::new(), column);
-    while rest > 0 {
-        letters.push(char::from(b'A' + ((rest - 1) % 26) as u8));
-        rest = (rest - 1) / 26;
+    let others = comments.others(archive, "xl/")?;
+    lines.extend(others.iter().map(AsideComment::with_author));
+    if !lines.is_empty() {
+        words.heading(2, "Comments");
     }
-    letters.into_iter().rev().collect()
+    for line in lines {
+        words.paragraph(&line);
+    }
+    Ok(())
+}
+
+/// The name of a sheet as references to its cells write it.
+fn quoted(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+    if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "''")) }
 }
 
 /// Headers and footers of the sheets, each once.

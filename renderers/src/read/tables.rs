@@ -1,6 +1,20 @@
 //! Tables that are being read.
+//!
+//! Markdown has no merged cells. The text of one is in its first cell; the others have a mark that
+//! leads to it. The text is not repeated, because an amount would be counted twice.
 
 use super::{limits, reading::ReadError, words::Words};
+
+/// The mark of a cell that is merged with the one to its left.
+pub const MERGED_LEFT: &str = "←";
+/// The mark of a cell that is merged with the one above.
+pub const MERGED_UP: &str = "↑";
+/// The maximum number of columns of a merged cell that are marked in a sheet. A title that is merged
+/// over the whole width of a sheet does not make a table of that width.
+pub const MERGED_COLUMNS: u32 = 32;
+/// What the marks mean.
+pub const MERGED: &str =
+    "Merged cells are marked: ← belongs to the cell to its left, ↑ to the cell above.";
 
 /// Nested tables: the outermost becomes a table, those in its cells become lines.
 #[derive(Debug, Default)]
@@ -8,6 +22,8 @@ pub struct Tables {
     open: Vec<OpenTable>,
     /// The number of bytes added by repetition.
     repeated: usize,
+    /// Whether a cell was marked as a part of a merged cell.
+    pub has_merged: bool,
 }
 
 #[derive(Debug, Default)]
@@ -84,14 +100,31 @@ impl Tables {
         }
     }
 
-    /// Ends the cell, followed by `wide - 1` empty ones.
+    /// Ends the cell, which is `wide` columns wide.
     pub fn end_cell(&mut self, wide: usize) {
         if let Some(table) = self.open.last_mut()
             && let (Some(text), Some(row)) = (table.cell.take(), table.rows.last_mut())
         {
             row.push(text);
-            self.pad(wide.saturating_sub(1));
+            self.add_merged(MERGED_LEFT, wide.saturating_sub(1));
         }
+    }
+
+    /// Ends a cell that is a part of a merged cell. One that has a text of its own keeps it.
+    pub fn end_merged_cell(&mut self, mark: &'static str, wide: usize) {
+        let cell = self.open.last_mut().and_then(|table| table.cell.as_mut());
+        if cell.is_some_and(|text| !text.trim().is_empty()) {
+            return self.end_cell(wide);
+        }
+        if self.open.last_mut().is_some_and(|table| table.cell.take().is_some()) {
+            self.add_merged(mark, wide);
+        }
+    }
+
+    /// Adds parts of a merged cell.
+    pub fn add_merged(&mut self, mark: &str, count: usize) {
+        self.has_merged |= count > 0;
+        self.add_cells(mark, count);
     }
 
     /// Repeats the last cell `count` times.
@@ -113,10 +146,16 @@ impl Tables {
         }
     }
 
-    /// An empty row is written only once, however often it is repeated.
+    /// An empty row is written only once, however often it is repeated. Repeated rows of a column
+    /// that is one merged cell are empty.
     pub fn end_row(&mut self) -> Result<(), ReadError> {
         let Some(table) = self.open.last_mut() else { return Ok(()) };
         let mut more = std::mem::take(&mut table.row_count).saturating_sub(1);
+        if let Some(row) =
+            table.rows.last_mut().filter(|row| more > 0 && row.iter().all(|cell| is_mark(cell)))
+        {
+            row.clear();
+        }
         if let Some(max_cells) = table.max_cells {
             more = table.limit(max_cells, more);
         }
@@ -129,9 +168,13 @@ impl Tables {
 
     /// Adds empty cells.
     pub fn pad(&mut self, count: usize) {
+        self.add_cells("", count);
+    }
+
+    fn add_cells(&mut self, text: &str, count: usize) {
         if let Some(row) = self.open.last_mut().and_then(|table| table.rows.last_mut()) {
             let room = limits::COLUMNS.saturating_sub(row.len());
-            row.extend(vec![String::new(); count.min(room)]);
+            row.extend(vec![text.to_owned(); count.min(room)]);
         }
     }
 
@@ -174,6 +217,10 @@ impl Tables {
         self.take(&lines.join("\n"));
         Ok(())
     }
+}
+
+fn is_mark(cell: &str) -> bool {
+    matches!(cell, "" | MERGED_LEFT | MERGED_UP)
 }
 
 /// Whether `more` copies of these cells are within the limit; each takes about forty bytes in

@@ -300,13 +300,18 @@ fn word_says_what_is_there_and_what_was_changed() {
     let document = "<w:document xmlns:w='w' xmlns:mc='m'><w:body>\
         <w:p><w:r><w:t>kept</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>\
         <w:ins><w:r><w:t xml:space='preserve'> added</w:t></w:r></w:ins></w:p>\
+        <w:p><w:moveFromRangeStart w:id='1' w:name='m'/><w:moveFrom><w:r><w:t>left</w:t></w:r></w:moveFrom>\
+        <w:moveFromRangeEnd w:id='1'/><w:r><w:t> between </w:t></w:r><w:moveTo><w:r><w:t>left</w:t></w:r>\
+        </w:moveTo></w:p>\
         <mc:AlternateContent><mc:Choice><w:p><w:r><w:t>once</w:t></w:r></w:p></mc:Choice>\
         <mc:Fallback><w:p><w:r><w:t>once</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent>\
         <w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val='2'/></w:tcPr><w:p><w:r><w:t>wide</w:t></w:r></w:p></w:tc></w:tr>\
-        <w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>\
-        <w:p><w:r><w:t>cut";
+        <w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr>\
+        <w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc><w:tc><w:p><w:r><w:t>c</w:t></w:r></w:p></w:tc></w:tr>\
+        </w:tbl><w:p><w:r><w:t>cut";
     let reading = to_markdown("x.docx", &package(&[("word/document.xml", document)])).unwrap();
-    let wanted = "kept{--gone--}{++ added++}\n\nonce\n\n| wide |  |\n| --- | --- |\n| a | b |";
+    let wanted = "kept{--gone--}{++ added++}\n\n{--left--} between {++left++}\n\nonce\n\n\
+                  | wide | ← |\n| --- | --- |\n| a | b |\n| ↑ | c |";
     assert_eq!(reading.markdown, wanted);
     assert!(reading.warnings.iter().any(|warning| warning.contains("deleted")), "{reading:?}");
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     archive::Archive,
-    links,
+    hidden::HiddenParts,
+    limits, links,
     reading::ReadError,
     styles::{self, Styles},
+    tables::{MERGED_COLUMNS, MERGED_LEFT, MERGED_UP},
     xml::{XmlElement, XmlNode, walk},
 };
 
@@ -17,7 +19,7 @@ pub type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
 /// A sheet of the workbook.
 pub struct SheetPart {
     pub name: String,
-    part: String,
+    pub part: String,
     /// Whether it is not shown in the list of sheets.
     pub is_hidden: bool,
 }
@@ -40,11 +42,11 @@ pub struct SheetCells {
     pub width: u32,
     /// Whether rows are missing because of the limit.
     pub is_cut: bool,
-    pub hidden_rows: Vec<u32>,
-    /// Ranges of hidden columns.
-    pub hidden_columns: Vec<(u32, u32)>,
+    pub hidden: HiddenParts,
     /// The number of formulas without a calculated value.
     pub uncalculated: usize,
+    /// Whether parts of merged cells are marked.
+    pub has_merged: bool,
 }
 
 impl Workbook {
@@ -145,6 +147,8 @@ struct SheetReader<'w> {
     urls: HashMap<String, String>,
     found: SheetCells,
     count: usize,
+    /// The number of cells that are parts of merged cells.
+    merged: usize,
     row: u32,
     column: u32,
     /// The type and the style of the current cell.
@@ -165,6 +169,7 @@ impl<'w> SheetReader<'w> {
             urls: HashMap::new(),
             found: SheetCells::default(),
             count: 0,
+            merged: 0,
             row: 0,
             column: 0,
             kind: String::new(),
@@ -183,12 +188,12 @@ impl<'w> SheetReader<'w> {
                 self.row = element.number("r").map_or(self.row + 1, |row| row as u32);
                 self.column = 0;
                 if is_true(element.attribute("hidden")) {
-                    self.found.hidden_rows.push(self.row);
+                    self.found.hidden.add_rows(self.row, self.row);
                 }
             }
             "col" if is_true(element.attribute("hidden")) => {
                 let end = |name| element.number(name).unwrap_or(1) as u32;
-                self.found.hidden_columns.push((end("min"), end("max").min(16_384)));
+                self.found.hidden.add_columns(end("min"), end("max"));
             }
             "c" => self.begin_cell(element),
             "v" => self.place = WorkbookPlace::Value,
@@ -196,6 +201,7 @@ impl<'w> SheetReader<'w> {
             "t" if self.hints == 0 => self.place = WorkbookPlace::Inline,
             "rPh" => self.hints += 1,
             "hyperlink" => self.link(element),
+            "mergeCell" => drop(self.merge(element)),
             _ => {}
         }
     }
@@ -279,6 +285,29 @@ impl<'w> SheetReader<'w> {
         {
             *text = format!("[{text}]({url})");
         }
+    }
+
+    /// Marks the parts of a merged cell, which follows the cells, in the rows that have values.
+    fn merge(&mut self, element: &XmlElement) -> Option<()> {
+        let (first, last) = element.attribute("ref")?.split_once(':')?;
+        let ((top, left), (bottom, right)) = (position(first)?, position(last)?);
+        let (top, left) = (top.checked_sub(1)?, left - 1);
+        if !self.found.rows.get(&top)?.contains_key(&left) || bottom <= top {
+            return None;
+        }
+        let right = right.min(left.saturating_add(MERGED_COLUMNS));
+        for (row, cells) in self.found.rows.range_mut(top..bottom) {
+            for column in left..right {
+                self.merged += 1;
+                if self.merged > limits::CELLS {
+                    return None;
+                }
+                let mark = if *row == top { MERGED_LEFT } else { MERGED_UP };
+                cells.entry(column).or_insert_with(|| mark.to_owned());
+                self.found.has_merged = true;
+            }
+        }
+        Some(())
     }
 
     /// An incomplete last row is dropped.

@@ -1,0 +1,94 @@
+//! The styles of an OpenDocument file: formatting, titles, and what is hidden.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    words::Marks,
+    xml::{XmlElement, XmlNode, walk},
+};
+
+/// The number of styles that a style may be based on, one on another.
+const BASES: usize = 16;
+
+/// What the styles of a file say, by their names.
+#[derive(Default)]
+pub struct OdfStyles {
+    /// The style that is being read.
+    style: String,
+    marks: HashMap<String, Marks>,
+    /// The styles that paragraph styles are based on.
+    bases: HashMap<String, String>,
+    /// The styles of sheets and slides that are not shown.
+    hidden: HashSet<String>,
+    /// The master pages that styles refer to.
+    pub masters: HashSet<String>,
+}
+
+impl OdfStyles {
+    /// Reads the common styles. A document with damaged styles is still read.
+    pub fn read_all(&mut self, xml: &[u8], mut each: impl FnMut(&XmlElement)) {
+        let _ = walk(xml, |node| {
+            if let XmlNode::Open(element) = node {
+                self.read(element);
+                each(element);
+            }
+            Ok(())
+        });
+    }
+
+    /// Reads an element of the styles.
+    pub fn read(&mut self, element: &XmlElement) {
+        let attribute = |name: &str| element.attribute(name);
+        match element.name.as_str() {
+            "style" => {
+                let name = attribute("name").unwrap_or_default();
+                name.clone_into(&mut self.style);
+                let base = attribute("parent-style-name");
+                if let Some(base) = base.filter(|_| attribute("family") == Some("paragraph")) {
+                    self.bases.insert(name.to_owned(), base.to_owned());
+                }
+                let master = attribute("master-page-name").filter(|name| !name.is_empty());
+                self.masters.extend(master.map(str::to_owned));
+            }
+            // The letters of its levels are not those of a style.
+            "list-style" => self.style.clear(),
+            "text-properties" => {
+                let marks = Marks {
+                    strong: attribute("font-weight") == Some("bold"),
+                    emphasis: attribute("font-style") == Some("italic"),
+                    strike: attribute("text-line-through-style").is_some_and(|s| s != "none"),
+                };
+                self.marks.insert(self.style.clone(), marks);
+            }
+            "table-properties" if attribute("display") == Some("false") => self.hide(),
+            "drawing-page-properties" if attribute("visibility") == Some("hidden") => self.hide(),
+            _ => {}
+        }
+    }
+
+    fn hide(&mut self) {
+        self.hidden.insert(self.style.clone());
+    }
+
+    pub fn marks(&self, style: &str) -> Marks {
+        self.marks.get(style).copied().unwrap_or_default()
+    }
+
+    /// Whether sheets or slides of this style are not shown.
+    pub fn is_hidden(&self, element: &XmlElement) -> bool {
+        self.hidden.contains(element.attribute("style-name").unwrap_or_default())
+    }
+
+    /// The heading level of a paragraph whose style is that of a title, or based on it.
+    pub fn title_level(&self, element: &XmlElement) -> Option<usize> {
+        let mut style = element.attribute("style-name")?;
+        for _ in 0..BASES {
+            match style {
+                "Title" => return Some(1),
+                "Subtitle" => return Some(2),
+                _ => style = self.bases.get(style)?,
+            }
+        }
+        None
+    }
+}
