@@ -227,6 +227,7 @@ fn merged_cells_are_marked_alike_in_all_formats() {
         (Format::Docx, "a.docx"),
         (Format::Pptx, "a.pptx"),
         (Format::Xlsx, "a.xlsx"),
+        (Format::Pdf, "a.pdf"),
     ] {
         let file = render(&markdown::read(source).unwrap(), format).unwrap().bytes;
         let read = read::to_markdown(name, &file).unwrap();
@@ -512,4 +513,12 @@ fn merged_cells_of_large_sheets_are_bounded() {
         <mergeCell ref='A1:XFD1048576'/><mergeCell ref='B1:A0'/><mergeCell ref='A0:B1'/></mergeCells></worksheet>";
     let read = words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", sheet)]));
     assert_eq!(read.matches('←').count(), 31, "{read}");
+}
+
+/// Characters that change the direction of what follows are invisible.
+#[test]
+fn controls_of_direction_are_dropped_except_from_plain_text() {
+    let text = "a\u{202e}b\u{202c}\u{2066}c\u{2069}";
+    assert_eq!(words("a.html", format!("<p>{text}</p>").as_bytes()), "abc");
+    assert_eq!(words("a.txt", text.as_bytes()), text);
 }

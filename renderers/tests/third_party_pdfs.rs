@@ -25,8 +25,11 @@ CMapName currentdict /CMap defineresource pop
 end
 end";
 
-/// A PDF of one page with these lines, whose letters stand from left to right.
-fn drawn_from_left(lines: &[&str]) -> Vec<u8> {
+/// A text on a page, with its left edge and its distance from the bottom.
+struct Drawn(&'static str, usize, usize);
+
+/// A PDF of one page with these texts, whose letters stand from left to right.
+fn drawn_from_left(texts: &[Drawn]) -> Vec<u8> {
     let mut document = Document::with_version("1.7");
     let table = document.add_object(Stream::new(Dictionary::new(), TO_UNICODE.into()));
     let letters = document.add_object(dictionary! {
@@ -40,9 +43,9 @@ fn drawn_from_left(lines: &[&str]) -> Vec<u8> {
         let codes = line.encode_utf16().map(|code| format!("{code:04x}"));
         codes.collect::<Vec<_>>().concat()
     };
-    let shown = |line: &&str| format!("<{}> Tj 0 -40 Td ", codes(line));
-    let shown: String = lines.iter().map(shown).collect();
-    let content = format!("BT /F 12 Tf 50 700 Td {shown}ET");
+    let shown = |Drawn(text, x, y): &Drawn| format!("1 0 0 1 {x} {y} Tm <{}> Tj ", codes(text));
+    let shown: String = texts.iter().map(shown).collect();
+    let content = format!("BT /F 12 Tf {shown}ET");
     let content = document.add_object(Stream::new(Dictionary::new(), content.into_bytes()));
     let pages = document.new_object_id();
     let page = document.add_object(dictionary! {
@@ -65,7 +68,8 @@ fn saved(mut document: Document) -> Vec<u8> {
 
 #[test]
 fn right_to_left_text_is_read_in_its_order() {
-    let read = words(&drawn_from_left(&["12 םלוע םולש", "plain text"]));
+    let read =
+        words(&drawn_from_left(&[Drawn("12 םלוע םולש", 50, 700), Drawn("plain text", 50, 660)]));
     assert_eq!(read, "## Page 1\n\nשלום עולם 12\n\nplain text");
 }
 
@@ -85,4 +89,42 @@ fn lists_of_pdfs_without_labels_are_read() {
     }
     let read = words(&saved(pdf));
     assert!(read.contains("- one\n- two\n") && read.contains("3. first\n4. second"), "{read}");
+}
+
+/// The headers of a table with merged cells, in several lines, and on each page.
+#[test]
+fn the_tables_of_tagged_pdfs_are_read_from_their_tags() {
+    let row = |row: usize| format!("<tr><td>{row}</td><td>a<br>b</td><td>x</td></tr>");
+    let rows = (1..=80).map(row).collect::<Vec<_>>().concat();
+    let source = format!(
+        "<table><thead><tr><th rowspan=\"2\">Region</th><th colspan=\"2\">2025</th></tr><tr><th>Q1</th>\
+         <th>Q2</th></tr></thead><tbody>{rows}</tbody></table>\n"
+    );
+    let pdf = render(&markdown::read(&source).unwrap(), Format::Pdf).unwrap().bytes;
+    let read = words(&pdf);
+    assert!(read.contains("## Page 2"), "{read}");
+    for page in read.split("## Page ").skip(1) {
+        let page = page.replace("**", "");
+        let head = "| Region | 2025 | ← |\n| --- | --- | --- |\n| ↑ | Q1 | Q2 |\n";
+        assert!(page[1..].trim_start().starts_with(head), "{page}");
+    }
+}
+
+#[test]
+fn right_to_left_tables_are_read_from_the_right() {
+    let mut cells = [
+        Drawn("םש", 300, 700),
+        Drawn("םוכס", 100, 700),
+        Drawn("ןופצ", 300, 680),
+        Drawn("7", 100, 680),
+        Drawn("םורד", 300, 660),
+        Drawn("12", 100, 660),
+    ];
+    let wanted = "| שם | סכום |\n| --- | --- |\n| צפון | 7 |\n| דרום | 12 |";
+    let read = words(&drawn_from_left(&cells));
+    assert!(read.ends_with(wanted), "{read}");
+    // Some programs draw the cells from the left.
+    cells.chunks_mut(2).for_each(<[Drawn]>::reverse);
+    let read = words(&drawn_from_left(&cells));
+    assert!(read.ends_with(wanted), "{read}");
 }

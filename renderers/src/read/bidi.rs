@@ -1,5 +1,7 @@
 //! The logical order of right-to-left text, which a PDF draws from left to right.
 
+use std::borrow::Cow;
+
 use unicode_bidi::{BidiClass, BidiInfo, Level, bidi_class};
 
 /// Whether the text has letters of a script that is written from right to left.
@@ -15,6 +17,16 @@ fn is_rtl(c: char) -> bool {
 pub fn is_mostly_rtl(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     text.chars().filter(|c| is_rtl(*c)).count() * 2 > letters
+}
+
+/// The text without the characters that open and close embedded directions. They are invisible, and
+/// could show a reader another order than that of the text.
+pub fn without_controls(text: &str) -> Cow<'_, str> {
+    if text.contains(is_control) { text.replace(is_control, "").into() } else { text.into() }
+}
+
+fn is_control(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A text in the order of reading, from the order from left to right. Reordering for display (UAX
@@ -54,5 +66,13 @@ mod tests {
         assert_eq!(logical(&visual), format!("the word {word} means it"));
         assert_eq!(visual_cluster("لا"), "ال");
         assert_eq!(visual_cluster("fi"), "fi");
+    }
+
+    #[test]
+    fn characters_of_embedded_directions_are_dropped() {
+        assert_eq!(
+            without_controls("a\u{202b}b\u{202c} \u{2067}c\u{2069}\u{200f}"),
+            "ab c\u{200f}"
+        );
     }
 }

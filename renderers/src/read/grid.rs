@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{bidi, lines::LineEdges, tags::TaggedBlock};
+use super::{bidi, lines::LineEdges, tag_cells::TaggedCell, tags::TaggedBlock};
 
 /// Text on one line, up to the next wide gap.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub struct TextPiece {
     pub before: &'static str,
     /// The heading or list item that it belongs to.
     pub block: Option<TaggedBlock>,
+    /// The cell of a tagged table that it belongs to.
+    pub cell: Option<TaggedCell>,
     /// The number of the tagged paragraph that it belongs to.
     pub paragraph: Option<usize>,
     /// Whether all its letters have the same width, as in code.
@@ -31,6 +33,9 @@ pub enum PagePart {
     Table(Vec<Vec<String>>),
 }
 
+/// The minimum gap between cells, in line heights. The parts of a line that runs to the left are drawn
+/// one by one, without gaps.
+const CELL_GAP: f32 = 0.5;
 /// The maximum distance between lines of a cell, and between rows of a table, in line heights.
 const LINES: f32 = 1.5;
 const ROWS: f32 = 3.5;
@@ -56,22 +61,60 @@ struct Row {
 
 /// The parts of these pieces of a page, whose lines end at these edges.
 pub fn parts(pieces: &[TextPiece], edges: &LineEdges) -> Vec<PagePart> {
-    let rows = rows(pieces);
-    let from = |row: usize| rows.get(row).map_or(pieces.len(), |row| row.from);
+    let readings = readings(pieces);
     let mut parts = Vec::new();
-    let (mut text_from, mut row) = (0, 0);
-    while row < rows.len() {
-        let Some((table, count)) = table(&rows[row..]) else {
-            row += 1;
+    let (mut text_from, mut at) = (0, 0);
+    while at < pieces.len() {
+        let Some((table, end)) = readings.iter().find_map(|rows| rows.table_at(at)) else {
+            at += 1;
             continue;
         };
-        parts.extend(text(&pieces[text_from..from(row)], edges));
+        parts.extend(text(&pieces[text_from..at], edges));
         parts.push(PagePart::Table(table));
-        row += count;
-        text_from = from(row);
+        at = end.unwrap_or(pieces.len());
+        text_from = at;
     }
     parts.extend(text(&pieces[text_from..], edges));
     parts
+}
+
+/// The rows of a page in one direction.
+struct PageRows {
+    rows: Vec<Row>,
+    /// Whether the cells follow each other from right to left.
+    runs_left: bool,
+}
+
+/// The rows of these pieces: from left to right, and if there is text that runs to the left, also
+/// from right to left.
+fn readings(pieces: &[TextPiece]) -> Vec<PageRows> {
+    let mut readings = vec![PageRows { rows: rows(pieces), runs_left: false }];
+    if pieces.iter().any(|piece| bidi::has_rtl(&piece.text)) {
+        let mirrored = |piece: &TextPiece| TextPiece {
+            left: -piece.right,
+            right: -piece.left,
+            ..piece.clone()
+        };
+        let mirrored: Vec<TextPiece> = pieces.iter().map(mirrored).collect();
+        readings.push(PageRows { rows: rows(&mirrored), runs_left: true });
+    }
+    readings
+}
+
+impl PageRows {
+    /// The table that begins with this piece, and the piece after it if there is one.
+    fn table_at(&self, piece: usize) -> Option<(Vec<Vec<String>>, Option<usize>)> {
+        let row = self.rows.binary_search_by_key(&piece, |row| row.from).ok()?;
+        let (mut table, count) = table(&self.rows[row..])?;
+        // Some programs draw the cells of right-to-left tables from the left.
+        let letters: String = table.iter().flatten().map(String::as_str).collect();
+        if !self.runs_left && bidi::is_mostly_rtl(&letters) {
+            for row in &mut table {
+                row.reverse();
+            }
+        }
+        Some((table, self.rows.get(row + count).map(|row| row.from)))
+    }
 }
 
 fn text(pieces: &[TextPiece], edges: &LineEdges) -> Option<PagePart> {
@@ -90,7 +133,7 @@ fn text(pieces: &[TextPiece], edges: &LineEdges) -> Option<PagePart> {
 }
 
 /// The pieces in the order of reading: those of a right-to-left line begin at the right.
-fn in_order(pieces: &[TextPiece]) -> Vec<Cow<'_, TextPiece>> {
+pub fn in_order(pieces: &[TextPiece]) -> Vec<Cow<'_, TextPiece>> {
     let mut ordered = Vec::with_capacity(pieces.len());
     let mut rest = pieces;
     while let Some(first) = rest.first() {
@@ -121,7 +164,7 @@ fn rows(pieces: &[TextPiece]) -> Vec<Row> {
         let row = rows.last_mut();
         match row.map(|row| (row.place(&pieces[at..]), row)) {
             Some((PiecePlace::Beside, row)) => row.cells.push(GridCell::of(piece)),
-            Some((PiecePlace::Below, row)) => row.go_on(piece),
+            Some((PiecePlace::Within | PiecePlace::Below, row)) => row.go_on(piece),
             _ => rows.push(Row {
                 cells: vec![GridCell::of(piece)],
                 top: piece.y,
@@ -144,6 +187,8 @@ impl GridCell {
 /// The position of a piece in a row.
 enum PiecePlace {
     Beside,
+    /// The next part of the line of the last cell.
+    Within,
     /// The next line of the last cell.
     Below,
     Elsewhere,
@@ -153,8 +198,9 @@ impl Row {
     fn place(&self, pieces: &[TextPiece]) -> PiecePlace {
         let (piece, height) = (&pieces[0], self.height.max(pieces[0].height));
         let last = self.cells.last().expect("a row begins with a cell");
-        if self.is_beside(piece) && piece.left > last.right {
-            return PiecePlace::Beside;
+        if self.is_beside(piece) && piece.left > last.right - height * CELL_GAP {
+            let is_apart = piece.left > last.right + height * CELL_GAP;
+            return if is_apart { PiecePlace::Beside } else { PiecePlace::Within };
         }
         let is_next_line = follows(last.y, piece.y, height);
         if !is_next_line || piece.left > last.right || piece.right < last.left {
@@ -297,6 +343,7 @@ mod tests {
                 height: 10.0,
                 before,
                 block: None,
+                cell: None,
                 paragraph: None,
                 is_fixed_pitch: false,
             }
@@ -352,6 +399,31 @@ mod tests {
         let table =
             [&["Name", "Remark"], &["The north of it", "seen from the south"], &["East", "none"]];
         assert_eq!(found, [rows(&table.map(|row| &row[..]))]);
+    }
+
+    #[test]
+    fn the_cells_of_right_to_left_tables_begin_at_the_right() {
+        let (name, amount, north) = ("שם", "סכום", "צפון");
+        let table = [rows(&[&[name, amount], &[north, "7"]])];
+        let from_right =
+            [(name, 100.0, 50.0), (amount, 0.0, 50.0), (north, 100.0, 30.0), ("7", 0.0, 30.0)];
+        assert_eq!(set(&from_right), table);
+        let from_left =
+            [(amount, 0.0, 50.0), (name, 100.0, 50.0), ("7", 0.0, 30.0), (north, 100.0, 30.0)];
+        assert_eq!(set(&from_left), table);
+        let line = "מילה word מילה 12 מילה";
+        let parts = |y: f32| {
+            let mut right = 300.0;
+            let mut placed = Vec::new();
+            for part in line.split(' ') {
+                let left = right - 5.0 * part.len() as f32;
+                placed.push((part, left, y));
+                right = left - 3.0;
+            }
+            placed
+        };
+        let lines = [parts(50.0), parts(35.0)].concat();
+        assert_eq!(set(&lines), [words(&format!("{line}\n{line}"))]);
     }
 
     #[test]

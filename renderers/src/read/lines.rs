@@ -208,6 +208,7 @@ mod tests {
             height: 10.0,
             before: "\n",
             block: None,
+            cell: None,
             paragraph,
             is_fixed_pitch: false,
         }

@@ -11,7 +11,7 @@
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments`,
 //!   `odf_edges`, `odf_lists`, `odf_sheets` and `odf_styles`, `sheets` with the `workbook`, its
-//!   `styles` and `hidden` parts, `pdf` with its `fonts`, `tags`, `labels`,
+//!   `styles` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`,
 //!   `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
 //!   `rtf_tables` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
@@ -44,6 +44,7 @@ mod odf_lists;
 mod odf_sheets;
 mod odf_styles;
 mod pdf;
+mod pdf_blocks;
 mod pptx;
 mod reading;
 mod rows;
@@ -55,6 +56,7 @@ mod rtf_tokens;
 pub(crate) mod sheets;
 mod styles;
 mod tables;
+mod tag_cells;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -92,7 +94,7 @@ fn read(name: &str, bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadE
         return Err(ReadError::Damaged("The file is empty: it has 0 bytes.".into()));
     }
     let kind = kind::of(name, bytes)?;
-    let reading = match kind {
+    let mut reading = match kind {
         Kind::Pdf => pdf::read(bytes, passwords),
         Kind::Docx => docx::read(bytes),
         Kind::Pptx => pptx::read(bytes),
@@ -108,6 +110,10 @@ fn read(name: &str, bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadE
         Kind::Text => Ok(Reading::of(kind, charset::decode(bytes))),
         Kind::Picture => picture(bytes),
     }?;
+    // The text of a program or a log stays as it is.
+    if kind != Kind::Text {
+        reading.markdown = bidi::without_controls(&reading.markdown).into_owned();
+    }
     Ok(limits::output(reading))
 }
 

@@ -10,15 +10,15 @@ use std::{collections::HashMap, rc::Rc};
 use super::{
     bidi,
     fonts::Font,
-    grid::{self, PagePart, TextPiece},
+    grid::TextPiece,
     labels::Labels,
     limits,
-    lines::LineEdges,
+    pdf_blocks::{self, PdfText},
     reading::{Kind, ReadError, Reading},
-    tags::{BlockKind, TagMark, Tags},
+    tables::MERGED,
+    tags::{TagMark, Tags},
     transform::{Matrix, SAME, matrix, number, within},
     unlock,
-    words::Words,
 };
 use crate::package::measure::is_wide;
 
@@ -37,52 +37,22 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
         return Err(ReadError::Damaged("The PDF has no pages.".into()));
     }
     let tags = Tags::of(&document);
-    let mut words = Words::default();
+    let mut text = PdfText::default();
     let mut reading = Reading { pages: pages.len(), ..Reading::of(Kind::Pdf, String::new()) };
     for (number, id) in pages {
-        words.heading(2, &format!("Page {number}"));
+        text.words.heading(2, &format!("Page {number}"));
         let mut page = PageReader::of(&document, id, &tags);
         if let Err(problem) = page.read(id) {
             reading.warnings.push(format!("Page {number} is incomplete: {problem}."));
         }
-        for piece in &mut page.pieces {
-            piece.text = bidi::logical(&piece.text);
-        }
+        pdf_blocks::order(&mut page.pieces);
         page.end_link();
         reading.pictures += usize::from(page.pieces.is_empty() && page.has_pictures);
-        let edges = LineEdges::of(&page.pieces);
-        for pieces in page.pieces.chunk_by(|one, next| one.block == next.block) {
-            match pieces[0].block.map(|block| block.kind) {
-                None => layout(pieces, &edges, &mut words)?,
-                // The page itself is a heading of the second level.
-                Some(BlockKind::Heading(level)) => words.heading(level + 2, &line(pieces)),
-                Some(BlockKind::Item { depth, number }) => {
-                    let block = pieces[0].block.map_or(0, |block| block.number);
-                    let item = page.labels.item(block, number, line(pieces));
-                    words.numbered(depth, item.number, &item.text);
-                }
-            }
-        }
+        text.add(&page.pieces, &mut page.labels)?;
     }
-    reading.markdown = words.finish();
+    reading.warnings.extend(text.has_merged.then(|| MERGED.to_owned()));
+    reading.markdown = text.words.finish();
     Ok(reading)
-}
-
-/// The content of pieces without tags, by their positions.
-fn layout(pieces: &[TextPiece], edges: &LineEdges, words: &mut Words) -> Result<(), ReadError> {
-    for part in grid::parts(pieces, edges) {
-        match part {
-            PagePart::Text(text) => words.paragraph(&text),
-            PagePart::Table(rows) => words.table(&rows)?,
-        }
-    }
-    Ok(())
-}
-
-/// The text of a heading or an item on one line.
-fn line(pieces: &[TextPiece]) -> String {
-    let words = pieces.iter().flat_map(|piece| piece.text.split_whitespace());
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A wider gap, in line heights, separates cells; words are closer together, even in justified
@@ -257,12 +227,14 @@ impl<'a> PageReader<'a> {
         self.last = Some((end[4], end[5], height));
         let mark = self.marks.last().copied().flatten();
         let block = mark.and_then(|mark| mark.block);
+        let cell = mark.and_then(|mark| mark.cell);
         let paragraph = mark.and_then(|mark| mark.paragraph);
         if mark.is_some_and(|mark| mark.is_label) {
             let is_apart = !matches!(gap, Gap::None);
             return self.labels.push(block.map(|block| block.number), is_apart, &text);
         }
-        let is_new = self.pieces.last().is_none_or(|piece| piece.block != block);
+        let is_same = |piece: &TextPiece| piece.block == block && piece.cell == cell;
+        let is_new = !self.pieces.last().is_some_and(is_same);
         let gap = match gap {
             Gap::Wide(before) => Gap::Wide(before),
             _ if is_new => Gap::Wide(" "),
@@ -287,6 +259,7 @@ impl<'a> PageReader<'a> {
                     height,
                     before,
                     block,
+                    cell,
                     paragraph,
                     is_fixed_pitch,
                 });

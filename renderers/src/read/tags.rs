@@ -1,8 +1,10 @@
-//! The structure tree of a tagged PDF (ISO 32000-1, 14.7): headings, list items and links by the
-//! marked content of each page.
+//! The structure tree of a tagged PDF (ISO 32000-1, 14.7): headings, list items, cells and links by
+//! the marked content of each page.
 
 use lopdf::{Dictionary, Document, Object, ObjectId};
 use std::{collections::HashMap, rc::Rc};
+
+use super::tag_cells::{CellPlaces, TaggedCell};
 
 /// The maximum number of elements, and of their nesting.
 const ELEMENTS: usize = 400_000;
@@ -12,6 +14,7 @@ const DEPTH: usize = 100;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TagMark {
     pub block: Option<TaggedBlock>,
+    pub cell: Option<TaggedCell>,
     /// The number of the paragraph, outside of tables and code.
     pub paragraph: Option<usize>,
     pub link: Option<Rc<str>>,
@@ -48,8 +51,15 @@ impl Tags {
         let root = document.catalog().and_then(|root| root.get_deref(b"StructTreeRoot", document));
         let Ok(root) = root.and_then(Object::as_dict) else { return Self::default() };
         let roles = root.get_deref(b"RoleMap", document).and_then(Object::as_dict).ok();
-        let mut reader =
-            TagReader { document, roles, tags: Self::default(), elements: 0, blocks: 0, items: 0 };
+        let mut reader = TagReader {
+            document,
+            roles,
+            tags: Self::default(),
+            elements: 0,
+            blocks: 0,
+            items: 0,
+            cells: CellPlaces::default(),
+        };
         let place = TagPlace {
             mark: TagMark::default(),
             page: None,
@@ -90,6 +100,8 @@ struct TagReader<'d> {
     blocks: usize,
     /// The number of items so far in the innermost list.
     items: u64,
+    /// The table that is being read.
+    cells: CellPlaces,
 }
 
 impl TagReader<'_> {
@@ -157,9 +169,24 @@ impl TagReader<'_> {
                 inside.mark.block = Some(self.block(BlockKind::Item { depth, number }));
             }
             "Lbl" if inside.mark.block.is_some() => inside.mark.is_label = true,
-            // Tables are found by the positions of their cells.
-            "Table" | "TOC" | "Note" => inside.mark.block = None,
-            "TD" | "TH" => (inside.mark.block, inside.lists) = (None, 0),
+            "Table" if inside.mark.cell.is_none() => {
+                self.blocks += 1;
+                inside.mark.block = None;
+                let outer = std::mem::replace(&mut self.cells, CellPlaces::of(self.blocks));
+                self.kids(kids, &inside);
+                self.cells = outer;
+                return;
+            }
+            "TOC" | "Note" => inside.mark.block = None,
+            "TR" if inside.mark.cell.is_none() => self.cells.begin_row(),
+            "TD" | "TH" if inside.mark.cell.is_none() => {
+                (inside.mark.block, inside.lists) = (None, 0);
+                let spans = ["ColSpan", "RowSpan"].map(|name| self.span(kid, name));
+                let cell = self.cells.add(spans);
+                inside.mark.cell = cell.map(|cell| TaggedCell { is_header: role == "TH", ..cell });
+            }
+            // Paragraphs of a cell, and rows of a table in it, are lines.
+            "P" | "TR" => self.begin_line(&mut inside.mark),
             "H" | "Title" => inside.mark.block = Some(self.block(BlockKind::Heading(1))),
             role => {
                 let level = role.strip_prefix('H').and_then(|level| level.parse().ok());
@@ -169,6 +196,19 @@ impl TagReader<'_> {
             }
         }
         self.kids(kids, &inside);
+    }
+
+    fn begin_line(&mut self, mark: &mut TagMark) {
+        if let Some(cell) = &mut mark.cell {
+            self.blocks += 1;
+            cell.line = self.blocks;
+        }
+    }
+
+    /// The number of columns or rows of a cell.
+    fn span(&self, cell: &Dictionary, name: &str) -> usize {
+        let span = self.attribute(cell, name.as_bytes()).and_then(|span| span.as_i64().ok());
+        span.and_then(|span| usize::try_from(span).ok()).unwrap_or(1)
     }
 
     fn block(&mut self, kind: BlockKind) -> TaggedBlock {
@@ -190,22 +230,22 @@ impl TagReader<'_> {
     }
 
     fn is_numbered(&self, list: &Dictionary) -> bool {
-        let is_number = |attributes: &Dictionary| {
-            let kind = attributes.get_deref(b"ListNumbering", self.document);
-            let kind = kind.and_then(Object::as_name).unwrap_or_default();
-            matches!(
-                kind,
-                b"Decimal" | b"UpperRoman" | b"LowerRoman" | b"UpperAlpha" | b"LowerAlpha"
-            )
-        };
-        match list.get_deref(b"A", self.document) {
-            Ok(Object::Dictionary(attributes)) => is_number(attributes),
-            Ok(Object::Array(all)) => all.iter().any(|one| {
-                let one = self.document.dereference(one).map(|(_, object)| object);
-                one.and_then(Object::as_dict).is_ok_and(is_number)
-            }),
-            _ => false,
-        }
+        let kind = self.attribute(list, b"ListNumbering").and_then(|kind| kind.as_name().ok());
+        matches!(
+            kind.unwrap_or_default(),
+            b"Decimal" | b"UpperRoman" | b"LowerRoman" | b"UpperAlpha" | b"LowerAlpha"
+        )
+    }
+
+    /// An attribute of an element, which has one dictionary of them or several.
+    fn attribute<'o>(&'o self, element: &'o Dictionary, name: &[u8]) -> Option<&'o Object> {
+        let attributes = element.get_deref(b"A", self.document).ok()?;
+        let one = std::slice::from_ref(attributes);
+        let all = attributes.as_array().map_or(one, Vec::as_slice);
+        all.iter().take(64).find_map(|one| {
+            let attributes = self.document.dereference(one).ok()?.1.as_dict().ok()?;
+            attributes.get_deref(name, self.document).ok()
+        })
     }
 
     /// The target of the annotation among the content of a link.
