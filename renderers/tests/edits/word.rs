@@ -115,6 +115,40 @@ fn tracked_changes_can_be_accepted_and_rejected() {
     assert_eq!(unique.len(), ids.len(), "each mark has its own number");
 }
 
+/// The document of someone who has changed it before, in the same paragraphs.
+#[test]
+fn tracked_changes_of_someone_else_are_kept() {
+    let edited = |file: &[u8], who: &str, changes: Vec<WordChange>| {
+        let author = Author { name: who.into(), date: "2026-05-01T12:00:00Z".into() };
+        let edited = word::edit(file, &WordEdit { changes, author: Some(author) }).unwrap();
+        is_well_formed(&edited.bytes);
+        edited.bytes
+    };
+    let replaced =
+        |old: &str, new: &str| WordChange::ReplaceText { old: old.into(), new: new.into() };
+    let lease = file(LEASE, Format::Docx);
+    let ann = edited(&lease, "Ann", vec![replaced("House of Rivers", "Ann and Company")]);
+    let changes = vec![
+        // Within the words that Ann inserted, and across their edge.
+        replaced("and Company", "& Co"),
+        replaced("lets a boat", "lets a ship"),
+        WordChange::InsertParagraph { after: "lets a ship".into(), text: "For a year.".into() },
+    ];
+    let ben = edited(&ann, "Ben", changes);
+    assert_eq!(decided(&ben, false), decided(&lease, false), "all is rejected");
+    let accepted = decided(&ben, true);
+    assert!(accepted.contains("The Ann &amp; Co lets a ship.For a year."), "{accepted}");
+    let xml = String::from_utf8(parts(&ben)["word/document.xml"].clone()).unwrap();
+    for author in ["w:author=\"Ann\"", "w:author=\"Ben\""] {
+        assert!(xml.contains(author), "{xml}");
+    }
+    let read = text("a.docx", &ben);
+    assert!(read.contains("{--") && read.contains("{++"), "{read}");
+    for words in ["House", "Company", "Co", "boat", "ship"] {
+        assert!(read.contains(words), "{words} in {read}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
