@@ -2,7 +2,7 @@
 # Renders the corpus in all four formats and checks the files with independent programs.
 # Usage: tests/documents/check.sh [--full]
 # The validator of the Open XML SDK reads every Office file, including those of the gallery, of the
-# examples and of edits. With --full LibreOffice opens it as well. The
+# examples and of edits. With --full LibreOffice opens it as well, and its PDFs are read. The
 # examples of the CommonMark specification are rendered, with --full each in a PDF of its own. The
 # pages of the gallery are compared.
 set -euo pipefail
@@ -67,6 +67,8 @@ for file in "$scratch"/valid/*.pdf; do
 done
 "$python" tests/documents/office_check.py "$scratch/valid" --valid
 "$python" tests/documents/office_check.py "$scratch/office" "$@"
+# PDFs of another program.
+[ "${1:-}" != --full ] || "$python" tests/documents/extract_check.py "$countersign" "$scratch/office"
 # Pages as people see them.
 COUNTERSIGN=$countersign tests/documents/gallery_check.sh "$@"
 # Edits of files that other programs made.
