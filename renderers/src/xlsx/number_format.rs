@@ -14,7 +14,10 @@ const MONEY_DECIMALS: usize = 2;
 pub fn of(formula: &Expr, read: &Read, result: Option<&Value>) -> Option<String> {
     let Some(Value::Number(result)) = result else { return None };
     match formula {
-        Expr::Call("DATE" | "EDATE" | "EOMONTH", _) => return Some("yyyy\\-mm\\-dd".to_owned()),
+        Expr::Call("DATE" | "EDATE" | "EOMONTH" | "WORKDAY", _) => {
+            return Some("yyyy\\-mm\\-dd".to_owned());
+        }
+        Expr::Call("IRR" | "RATE", _) => return Some("0.00%".to_owned()),
         Expr::Call("PMT" | "PV" | "FV" | "NPV", _) => return Some("#,##0.00".to_owned()),
         _ => {}
     }
@@ -82,9 +85,11 @@ fn collect(formula: &Expr, read: &Read, counted: &mut Counted) -> Option<()> {
             collect(left, read, counted)?;
             collect(right, read, counted)
         }
-        Expr::Call("SUM" | "AVERAGE" | "MIN" | "MAX" | "ROUND", arguments) => {
-            arguments.iter().try_for_each(|argument| collect(argument, read, counted))
-        }
+        Expr::Call(
+            "SUM" | "AVERAGE" | "MIN" | "MAX" | "MEDIAN" | "ROUND" | "STDEV" | "STDEV.S"
+            | "STDEV.P",
+            arguments,
+        ) => arguments.iter().try_for_each(|argument| collect(argument, read, counted)),
         _ => None,
     }
 }

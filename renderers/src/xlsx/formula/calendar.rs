@@ -46,7 +46,7 @@ pub fn call(name: &str, values: &[Value]) -> Result<Value, Value> {
     })
 }
 
-fn date(serial: f64) -> Result<NaiveDate, Value> {
+pub fn date(serial: f64) -> Result<NaiveDate, Value> {
     let is_date = (1.0..2_958_466.0).contains(&serial);
     let moment = is_date.then(|| date_time(serial.floor())).flatten();
     moment.map(|moment| moment.date()).ok_or(Value::Error("#NUM!"))

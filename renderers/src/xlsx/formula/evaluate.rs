@@ -210,19 +210,43 @@ impl Grid {
 
     /// All values of a range, or the single value of another expression.
     pub(super) fn values(&mut self, expr: &Expr) -> Result<Vec<Value>, Stop> {
+        self.values_of(expr, |_, _| true)
+    }
+
+    /// The same without the cells whose formula is a subtotal. One that is being computed is a
+    /// circular reference nevertheless.
+    pub(super) fn values_but_subtotals(&mut self, expr: &Expr) -> Result<Vec<Value>, Stop> {
+        self.values_of(expr, |grid, at| {
+            let is_subtotal = grid.formulas.get(at).is_some_and(Expr::has_subtotal);
+            !is_subtotal || grid.open.contains(at)
+        })
+    }
+
+    fn values_of(
+        &mut self,
+        expr: &Expr,
+        counts: fn(&Self, &CellAt) -> bool,
+    ) -> Result<Vec<Value>, Stop> {
         if let Expr::Elsewhere(sheet, inner) = expr {
-            let values = self.elsewhere(sheet, |grid| grid.values(inner))?;
+            let values = self.elsewhere(sheet, |grid| grid.values_of(inner, counts))?;
             return Ok(values.unwrap_or(vec![Value::Error("#REF!")]));
         }
         let area = match expr {
             Expr::Range(from, to) => RangeArea::of(self.here, *from, *to),
             Expr::Columns(from, to) => self.columns(*from, *to).ok_or(Stop)?,
+            Expr::Cell(cell) => RangeArea::of(self.here, *cell, *cell),
             _ => return Ok(vec![self.value(expr)?]),
         };
         if self.looks.saturating_add(area.size()) > LOOKS {
             return Err(Stop);
         }
-        area.cells().map(|(_, row, column)| self.cell(row, column)).collect()
+        let mut values = Vec::with_capacity(area.size());
+        for at in area.cells() {
+            if counts(self, &at) {
+                values.push(self.cell(at.1, at.2)?);
+            }
+        }
+        Ok(values)
     }
 }
 

@@ -3,7 +3,24 @@
 use std::collections::BTreeMap;
 
 /// Functions that are newer than the file format and need a prefix there.
-const FUTURE: [&str; 4] = ["XLOOKUP", "MAXIFS", "MINIFS", "IFNA"];
+const FUTURE: [&str; 16] = [
+    "XLOOKUP",
+    "MAXIFS",
+    "MINIFS",
+    "IFNA",
+    "IFS",
+    "SWITCH",
+    "CONCAT",
+    "TEXTJOIN",
+    "STDEV.S",
+    "STDEV.P",
+    "VAR.S",
+    "VAR.P",
+    "RANK.EQ",
+    "PERCENTILE.INC",
+    "QUARTILE.INC",
+    "MODE.SNGL",
+];
 
 /// A checked formula. Cells are counted from zero.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +85,23 @@ impl Op {
 }
 
 impl Expr {
+    /// Whether subtotals of the cell's range leave the cell out.
+    pub fn has_subtotal(&self) -> bool {
+        self.calls(&["SUBTOTAL"])
+    }
+
+    /// Whether the formula calls one of these functions.
+    pub fn calls(&self, names: &[&str]) -> bool {
+        match self {
+            Expr::Call(name, arguments) => {
+                names.contains(name) || arguments.iter().any(|argument| argument.calls(names))
+            }
+            Expr::Negate(inner) | Expr::Percent(inner) | Expr::Group(inner) => inner.calls(names),
+            Expr::Binary(left, _, right) => left.calls(names) || right.calls(names),
+            _ => false,
+        }
+    }
+
     /// The formula in workbook coordinates: authors count rows from the header of a table,
     /// workbooks from the top of a sheet.
     pub fn write(&self, tops: &Tops) -> String {

@@ -3,10 +3,10 @@
 
 use super::evaluate::{Grid, Stop, Value, compare, finite, into_value};
 use super::expr::{Expr, Op};
-use super::{calendar, finance, lookup, words};
+use super::{calendar, choice, finance, lookup, statistics, words, workdays};
 
 /// Names with the minimum and maximum number of arguments.
-const KNOWN: [(&str, usize, usize); 78] = [
+const KNOWN: [(&str, usize, usize); 107] = [
     ("ABS", 1, 1),
     ("AND", 1, 255),
     ("AVERAGE", 1, 255),
@@ -85,17 +85,40 @@ const KNOWN: [(&str, usize, usize); 78] = [
     ("WEEKDAY", 1, 2),
     ("XLOOKUP", 3, 4),
     ("YEAR", 1, 1),
+    ("CHOOSE", 2, 255),
+    ("CONCAT", 1, 255),
+    ("COUNTBLANK", 1, 1),
+    ("DATEDIF", 3, 3),
+    ("IFS", 2, 254),
+    ("IRR", 1, 2),
+    ("MODE", 1, 255),
+    ("MODE.SNGL", 1, 255),
+    ("NETWORKDAYS", 2, 3),
+    ("NPER", 3, 5),
+    ("PERCENTILE", 2, 2),
+    ("PERCENTILE.INC", 2, 2),
+    ("QUARTILE", 2, 2),
+    ("QUARTILE.INC", 2, 2),
+    ("RANK", 2, 3),
+    ("RANK.EQ", 2, 3),
+    ("RATE", 3, 6),
+    ("STDEV", 1, 255),
+    ("STDEV.P", 1, 255),
+    ("STDEV.S", 1, 255),
+    ("STDEVP", 1, 255),
+    ("SUBTOTAL", 2, 255),
+    ("SWITCH", 3, 255),
+    ("TEXTJOIN", 3, 255),
+    ("VAR", 1, 255),
+    ("VAR.P", 1, 255),
+    ("VAR.S", 1, 255),
+    ("VARP", 1, 255),
+    ("WORKDAY", 2, 3),
 ];
 
 /// Whether the formula depends on the time at which it is computed, so that it has no value here.
 pub fn is_volatile(formula: &Expr) -> bool {
-    match formula {
-        Expr::Call("TODAY" | "NOW", _) => true,
-        Expr::Call(_, arguments) => arguments.iter().any(is_volatile),
-        Expr::Negate(inner) | Expr::Percent(inner) | Expr::Group(inner) => is_volatile(inner),
-        Expr::Binary(left, _, right) => is_volatile(left) || is_volatile(right),
-        _ => false,
-    }
+    formula.calls(&["TODAY", "NOW"])
 }
 
 pub fn known(name: &str) -> Option<&'static str> {
@@ -111,16 +134,22 @@ pub fn check(name: &str, count: usize) -> Result<(), String> {
 impl Grid {
     /// The value of a call whose name and number of arguments were checked.
     pub(super) fn call(&mut self, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
-        if let Some(value) = lookup::call(self, name, arguments)? {
-            return Ok(value);
+        for call in [lookup::call, choice::call, statistics::call, workdays::call] {
+            if let Some(value) = call(self, name, arguments)? {
+                return Ok(value);
+            }
         }
         match name {
             "TODAY" | "NOW" => Err(Stop),
             "NPV" => finance::npv(self, arguments),
-            "IF" | "IFERROR" | "IFNA" => branch(self, name, arguments),
+            "IRR" => finance::irr(self, arguments),
+            "CONCAT" | "TEXTJOIN" => words::joined(self, name, arguments),
             "SUMIF" | "COUNTIF" | "AVERAGEIF" => conditional(self, name, arguments),
             "SUM" | "AVERAGE" | "MIN" | "MAX" | "COUNT" | "COUNTA" | "PRODUCT" | "MEDIAN"
-            | "AND" | "OR" => aggregate(self, name, arguments),
+            | "AND" | "OR" | "STDEV" | "STDEV.S" | "STDEV.P" | "STDEVP" | "VAR" | "VAR.S"
+            | "VAR.P" | "VARP" | "MODE" | "MODE.SNGL" => {
+                fold_values(self, name, arguments, Grid::values)
+            }
             _ => {
                 let values: Vec<Value> =
                     arguments.iter().map(|a| self.value(a)).collect::<Result<_, _>>()?;
@@ -130,30 +159,18 @@ impl Grid {
     }
 }
 
-fn branch(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
-    let first = grid.value(&arguments[0])?;
-    if name != "IF" {
-        let is_error = match first {
-            Value::Error(error) => name == "IFERROR" || error == "#N/A",
-            _ => false,
-        };
-        return if is_error { grid.value(&arguments[1]) } else { Ok(first) };
-    }
-    match (first.truth(), arguments.get(2)) {
-        (Err(error), _) => Ok(error),
-        (Ok(true), _) => grid.value(&arguments[1]),
-        (Ok(false), Some(otherwise)) => grid.value(otherwise),
-        (Ok(false), None) => Ok(Value::Bool(false)),
-    }
-}
-
 /// The numbers of ranges; text and booleans count as direct arguments, but not in a range.
-fn aggregate(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+pub fn fold_values(
+    grid: &mut Grid,
+    name: &str,
+    arguments: &[Expr],
+    values: fn(&mut Grid, &Expr) -> Result<Vec<Value>, Stop>,
+) -> Result<Value, Stop> {
     let mut numbers = Vec::new();
     let mut filled = 0;
     for argument in arguments {
         let in_cells = self::in_cells(argument);
-        for value in grid.values(argument)? {
+        for value in values(grid, argument)? {
             filled += usize::from(value != Value::Blank);
             let counts = match &value {
                 Value::Number(_) => true,
@@ -174,7 +191,7 @@ fn aggregate(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, S
     Ok(fold(name, &mut numbers, filled))
 }
 
-fn in_cells(argument: &Expr) -> bool {
+pub fn in_cells(argument: &Expr) -> bool {
     match argument {
         Expr::Range(..) | Expr::Columns(..) | Expr::Cell(_) => true,
         Expr::Elsewhere(_, inner) => in_cells(inner),
@@ -184,6 +201,9 @@ fn in_cells(argument: &Expr) -> bool {
 
 pub fn fold(name: &str, numbers: &mut [f64], filled: usize) -> Value {
     let count = numbers.len() as f64;
+    if let Some(value) = statistics::spread(name, numbers) {
+        return value;
+    }
     match name {
         "SUM" => finite(numbers.iter().sum()),
         "COUNT" => Value::Number(count),
@@ -281,10 +301,11 @@ fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {
         "CEILING" | "FLOOR" if number(1)? == 0.0 => Value::Number(0.0),
         "CEILING" => finite((number(0)? / number(1)?).ceil() * number(1)?),
         "FLOOR" => finite((number(0)? / number(1)?).floor() * number(1)?),
-        "PMT" | "PV" | "FV" => finance::annuity(name, values)?,
+        "PMT" | "PV" | "FV" | "NPER" | "RATE" => finance::annuity(name, values)?,
         "DATE" | "YEAR" | "MONTH" | "DAY" | "DAYS" | "WEEKDAY" | "EDATE" | "EOMONTH" => {
             calendar::call(name, values)?
         }
+        "DATEDIF" => workdays::between(values)?,
         "NOT" => Value::Bool(!values[0].truth()?),
         "LEN" => Value::Number(text(0)?.encode_utf16().count() as f64),
         "LOWER" => Value::Text(text(0)?.to_lowercase()),

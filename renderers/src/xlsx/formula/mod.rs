@@ -3,16 +3,20 @@
 //! calculation engine show the right value.
 //!
 //! - `expr`: the syntax tree; `parse`: parses and checks
-//! - `evaluate`: computes; `functions` with `calendar`, `finance`, `lookup` and `words`: the functions
+//! - `evaluate`: computes; `functions` with `calendar`, `choice`, `finance`, `lookup`, `statistics`,
+//!   `words` and `workdays`: the functions
 
 mod calendar;
+mod choice;
 mod evaluate;
 mod expr;
 mod finance;
 mod functions;
 mod lookup;
 mod parse;
+mod statistics;
 mod words;
+mod workdays;
 
 pub use evaluate::{Grid, Value, corners};
 pub use expr::{Cell, Expr, Op, Tops};

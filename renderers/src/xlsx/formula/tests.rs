@@ -98,6 +98,78 @@ fn functions_of_lookup_dates_text_and_money_are_computed() {
     assert!(!is_volatile(&parse("=DATE(2026,1,1)").unwrap()));
 }
 
+/// The values are those of LibreOffice; errors, and the first of several modes, are those of Excel.
+#[test]
+fn functions_of_statistics_choice_and_workdays_are_computed() {
+    let number = Value::Number;
+    let text = |text: &str| Value::Text(text.into());
+    for (source, value) in [
+        ("=ROUND(STDEV(A1:A3),6)", number(1.258_306)),
+        ("=STDEV.S(A1:A3)=STDEV(A1:A3)", Value::Bool(true)),
+        ("=ROUND(STDEV.P(A1:A3),6)", number(1.027_402)),
+        ("=ROUND(VAR.S(A1:A3),6)", number(1.583_333)),
+        ("=ROUND(VARP(A1:B3),6)", number(1.055_556)),
+        ("=STDEV(A1)", Value::Error("#DIV/0!")),
+        ("=RANK(2,A1:A3)", number(2.0)),
+        ("=RANK.EQ(1,A1:A3,1)", number(1.0)),
+        ("=RANK(9,A1:A3)", Value::Error("#N/A")),
+        ("=IFS(A1>1,\"a\",A2>1,\"b\")", text("b")),
+        ("=IFS(FALSE,1)", Value::Error("#N/A")),
+        ("=SWITCH(B2,\"t0\",0,\"t1\",1,9)", number(1.0)),
+        ("=SWITCH(7,1,\"one\",\"other\")", text("other")),
+        ("=CHOOSE(2,\"a\",\"b\")", text("b")),
+        ("=CHOOSE(3,\"a\",\"b\")", Value::Error("#VALUE!")),
+        ("=TEXTJOIN(\"-\",TRUE,B1:B4,\"x\")", text("t0-t1-t2-x")),
+        ("=TEXTJOIN(\"-\",FALSE,B3:B4,\"x\")", text("t2--x")),
+        ("=CONCAT(A1:B2)", text("1t02t1")),
+        ("=NETWORKDAYS(DATE(2026,1,1),DATE(2026,1,31))", number(22.0)),
+        ("=NETWORKDAYS(DATE(2026,1,31),DATE(2026,1,1),DATE(2026,1,1))", number(-21.0)),
+        ("=WORKDAY(DATE(2026,1,2),1)-DATE(2026,1,5)", number(0.0)),
+        ("=WORKDAY(DATE(2026,1,3),-1)-DATE(2026,1,2)", number(0.0)),
+        ("=WORKDAY(DATE(2026,1,1),10,DATE(2026,1,6))-DATE(2026,1,16)", number(0.0)),
+        ("=WORKDAY(DATE(2026,1,19),-11)-DATE(2026,1,2)", number(0.0)),
+        ("=DATEDIF(DATE(2024,2,29),DATE(2026,2,28),\"Y\")", number(1.0)),
+        ("=DATEDIF(DATE(2024,2,29),DATE(2026,2,28),\"m\")", number(23.0)),
+        ("=DATEDIF(DATE(2024,2,29),DATE(2026,3,1),\"D\")", number(731.0)),
+        ("=DATEDIF(DATE(2026,1,10),DATE(2026,3,5),\"YM\")", number(1.0)),
+        ("=DATEDIF(DATE(2026,1,10),DATE(2026,3,5),\"MD\")", number(23.0)),
+        ("=DATEDIF(2,1,\"D\")", Value::Error("#NUM!")),
+        ("=SUBTOTAL(9,A1:A3)+SUBTOTAL(101,A1:A3)", number(6.5 + 6.5 / 3.0)),
+        ("=COUNTBLANK(A1:B4)", number(2.0)),
+        ("=PERCENTILE(A1:A3,0.9)", number(3.2)),
+        ("=QUARTILE.INC(A1:A3,1)", number(1.5)),
+        ("=PERCENTILE.INC(A1:A3,2)", Value::Error("#NUM!")),
+        ("=MODE(3,1,3,1)", number(3.0)),
+        ("=MODE(A1:A3)", Value::Error("#N/A")),
+        ("=ROUND(RATE(360,-1073.64,200000)*12,5)", number(0.05)),
+        ("=ROUND(NPER(5%/12,-1073.64,200000),1)", number(360.0)),
+    ] {
+        assert_eq!(compute(source), value, "{source}");
+    }
+    let source = "=STDEV.S(A1:A3)&TEXTJOIN(A1,1,B1)";
+    assert_eq!(
+        parse(source).unwrap().write(&Tops::default()),
+        "_xlfn.STDEV.S(A1:A3)&_xlfn.TEXTJOIN(A1,1,B1)"
+    );
+}
+
+#[test]
+fn subtotals_leave_other_subtotals_out_and_rates_of_return_are_found() {
+    let mut grid = grid();
+    grid.set_formula(3, 0, parse("=SUBTOTAL(9,A1:A3)").unwrap());
+    grid.set_formula(4, 0, parse("=SUBTOTAL(9,A1:A4)").unwrap());
+    grid.set_formula(5, 0, parse("=SUBTOTAL(9,A1:A6)").unwrap());
+    assert_eq!(grid.compute(4, 0), Some(Value::Number(6.5)));
+    assert_eq!(grid.compute(5, 0), None, "a circular reference");
+    for (row, flow) in [-1_000.0, 300.0, 420.0, 680.0].into_iter().enumerate() {
+        grid.set(row as u32, 4, Value::Number(flow));
+    }
+    grid.set_formula(9, 9, parse("=ROUND(IRR(E1:E4),5)").unwrap());
+    assert_eq!(grid.compute(9, 9), Some(Value::Number(0.163_41)));
+    grid.set_formula(9, 8, parse("=IRR(E2:E4)").unwrap());
+    assert_eq!(grid.compute(9, 8), Some(Value::Error("#NUM!")));
+}
+
 /// Proves S15.
 #[test]
 fn formulas_with_external_references_stay_text() {

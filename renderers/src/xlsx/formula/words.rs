@@ -1,6 +1,7 @@
 //! Text functions.
 
-use super::evaluate::{Value, finite};
+use super::evaluate::{Grid, Stop, Value, finite, into_value};
+use super::expr::Expr;
 use crate::number_text;
 
 /// The value of a text function whose name and number of arguments were checked; `None` if it is
@@ -83,4 +84,29 @@ fn repeated(values: &[Value]) -> Result<Value, Value> {
 /// A cell cannot hold a longer text.
 fn checked(text: String) -> Result<Value, Value> {
     if text.len() <= 4 * 32_767 { Ok(Value::Text(text)) } else { Err(Value::Error("#VALUE!")) }
+}
+
+/// `CONCAT(text, …)` and `TEXTJOIN(separator, without blanks, text, …)`, whose texts may be ranges.
+pub fn joined(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
+    let (separator, skips_blanks, texts) = match arguments {
+        [separator, skips_blanks, texts @ ..] if name == "TEXTJOIN" => {
+            (grid.value(separator)?.text(), grid.value(skips_blanks)?.truth(), texts)
+        }
+        texts => (Ok(String::new()), Ok(false), texts),
+    };
+    let (separator, skips_blanks) = match (separator, skips_blanks) {
+        (Ok(separator), Ok(skips_blanks)) => (separator, skips_blanks),
+        (Err(error), _) | (_, Err(error)) => return Ok(error),
+    };
+    let mut all = Vec::new();
+    for text in texts {
+        for value in grid.values(text)? {
+            match value.text() {
+                Ok(text) if text.is_empty() && skips_blanks => {}
+                Ok(text) => all.push(text),
+                Err(error) => return Ok(error),
+            }
+        }
+    }
+    Ok(into_value(checked(all.join(&separator))))
 }
