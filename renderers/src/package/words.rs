@@ -29,6 +29,26 @@ pub fn alert(kind: Alert, language: Option<&str>) -> &'static str {
     }
 }
 
+/// The names of total rows: sum, average, minimum, maximum, count.
+pub fn totals(language: Option<&str>) -> [&'static str; 5] {
+    let language = language.unwrap_or("en").to_lowercase();
+    match language.split('-').next().unwrap_or("en") {
+        "de" => ["Summe", "Durchschnitt", "Minimum", "Maximum", "Anzahl"],
+        "fr" => ["Total", "Moyenne", "Minimum", "Maximum", "Nombre"],
+        "es" => ["Total", "Promedio", "Mínimo", "Máximo", "Recuento"],
+        "it" => ["Totale", "Media", "Minimo", "Massimo", "Conteggio"],
+        "pt" => ["Total", "Média", "Mínimo", "Máximo", "Contagem"],
+        "nl" => ["Totaal", "Gemiddelde", "Minimum", "Maximum", "Aantal"],
+        "ru" => ["Итого", "Среднее", "Минимум", "Максимум", "Количество"],
+        "ar" => ["الإجمالي", "المتوسط", "الحد الأدنى", "الحد الأقصى", "العدد"],
+        "he" => ["סה״כ", "ממוצע", "מינימום", "מקסימום", "מספר"],
+        "zh" => ["合计", "平均", "最小值", "最大值", "计数"],
+        "ja" => ["合計", "平均", "最小", "最大", "件数"],
+        "ko" => ["합계", "평균", "최솟값", "최댓값", "개수"],
+        _ => ["Total", "Average", "Minimum", "Maximum", "Count"],
+    }
+}
+
 /// The kinds of numbered captions.
 pub const FIGURE: usize = 0;
 pub const TABLE: usize = 1;

@@ -185,7 +185,7 @@ impl Computation<'_> {
         for sentence in unknown {
             self.failures.total(sentence);
         }
-        let name = wanted.total.name().0;
+        let name = wanted.total.name(self.pages.document.meta.language.as_deref());
         for column in 0..table.header.len() {
             let is_wanted = columns.contains(&column);
             let numbers = is_wanted.then(|| self.pages.sum(read, column, wanted.total)).flatten();
@@ -342,6 +342,8 @@ mod tests {
     fn totals_may_name_their_columns() {
         let source = "<!-- total: sum of Qty -->\n\n| Item | Qty | Price |\n|---|---|---|\n| a | 2 | $5 |\n| b | 3 | $7 |\n";
         assert_eq!(tables(source)[0][2], ["Total", "5", ""]);
+        let german = format!("---\nlang: de-AT\n---\n\n{source}");
+        assert_eq!(tables(&german)[0][2], ["Summe", "5", ""]);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use rust_xlsxwriter::{
     ConditionalFormatDataBar, DataValidation, Format, Note, Worksheet, XlsxError,
 };
 
+use crate::package::words;
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Directive {
     /// A total row below the table, for these columns or for all that are numeric.
@@ -166,25 +168,26 @@ fn format(value: &str) -> Result<Directive, String> {
 }
 
 impl Total {
-    /// The name, and the SUBTOTAL function number that excludes hidden rows.
-    pub fn name(self) -> (&'static str, u32) {
+    /// The name of the row in the language of the document.
+    pub fn name(self, language: Option<&str>) -> &'static str {
+        let [sum, average, min, max, count] = words::totals(language);
         match self {
-            Self::Sum => ("Total", 109),
-            Self::Average => ("Average", 101),
-            Self::Min => ("Minimum", 105),
-            Self::Max => ("Maximum", 104),
-            Self::Count => ("Count", 103),
+            Self::Sum => sum,
+            Self::Average => average,
+            Self::Min => min,
+            Self::Max => max,
+            Self::Count => count,
         }
     }
 
-    /// The function that computes it.
-    pub fn function(self) -> &'static str {
+    /// The function number of SUBTOTAL that excludes hidden rows.
+    pub fn subtotal(self) -> u8 {
         match self {
-            Self::Sum => "SUM",
-            Self::Average => "AVERAGE",
-            Self::Min => "MIN",
-            Self::Max => "MAX",
-            Self::Count => "COUNTA",
+            Self::Sum => 109,
+            Self::Average => 101,
+            Self::Min => 105,
+            Self::Max => 104,
+            Self::Count => 103,
         }
     }
 

@@ -30,7 +30,7 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         let TotalRow { total, columns: wanted, row, top, bottom } = total_row;
         let columns = read.iter().map(Vec::len).max().unwrap_or(0);
-        let (name, code) = total.name();
+        let name = total.name(self.document.meta.language.as_deref());
         let (mut is_named, mut is_given) = (false, false);
         for column in 0..columns {
             let is_wanted = wanted.contains(&column);
@@ -42,7 +42,7 @@ impl Pages<'_> {
                 let format = format.set_num_format(shown);
                 let from = rust_xlsxwriter::utility::row_col_to_cell(top + 1, at);
                 let to = rust_xlsxwriter::utility::row_col_to_cell(bottom, at);
-                let formula = Formula::new(format!("=SUBTOTAL({code},{from}:{to})"));
+                let formula = Formula::new(format!("=SUBTOTAL({},{from}:{to})", total.subtotal()));
                 let formula = formula.set_result(value.to_string());
                 sheet.write_formula_with_format(row, at, formula, &format)?;
             } else if is_named {
@@ -84,7 +84,8 @@ impl Pages<'_> {
                     column_is_fixed: false,
                 };
                 let range = Expr::Range(cell(1), cell(table.rows.len()));
-                let formula = Expr::Call(total.function(), vec![range]);
+                let code = Expr::Number(f64::from(total.subtotal()));
+                let formula = Expr::Call("SUBTOTAL", vec![code, range]);
                 let row = (table.rows.len() + 1 + at) as u32;
                 self.grid.set_formula(row, column as u16, formula);
             }
