@@ -21,6 +21,21 @@ const RIGHT_TO_LEFT: u8 = 2;
 /// The maximum number of links per sheet, which is Excel's limit.
 const LINKS: usize = 65_530;
 
+/// The width, in characters, that a landscape page shows in letters of 7 points.
+const PAGE_CHARS: usize = 220;
+
+/// The number of pages side by side for columns of these widths. The first column is on all.
+fn pages_across(widths: &[usize]) -> u16 {
+    let first = widths.first().copied().unwrap_or(0);
+    let width: usize = widths.iter().sum();
+    let room = PAGE_CHARS.saturating_sub(first).max(PAGE_CHARS / 2);
+    if width <= PAGE_CHARS {
+        1
+    } else {
+        u16::try_from((width - first).div_ceil(room)).unwrap_or(u16::MAX)
+    }
+}
+
 /// A cell of a sheet, counted from zero.
 #[derive(Clone, Copy)]
 pub struct SheetCell {
@@ -49,7 +64,7 @@ impl Pages<'_> {
         for (column, width) in widths.iter().enumerate() {
             sheet.set_column_width(column as u16, *width as f64)?;
         }
-        self.paper(sheet, widths.iter().sum())?;
+        self.paper(sheet, widths)?;
         let mut row = 0;
         let mut after_table = false;
         for part in &planned.parts {
@@ -122,14 +137,20 @@ impl Pages<'_> {
         self.grid.here = 0;
     }
 
-    /// Fits the width to one page; the length is unlimited.
-    pub fn paper(&mut self, sheet: &mut Worksheet, width: usize) -> Result<(), XlsxError> {
+    /// Fits columns of these widths to one page, or to several side by side if the text would be
+    /// too small; the length is unlimited.
+    pub fn paper(&mut self, sheet: &mut Worksheet, widths: &[usize]) -> Result<(), XlsxError> {
         let meta = &self.document.meta;
+        let width: usize = widths.iter().sum();
         sheet.set_paper_size(if meta.page.size == PageSize::Letter { 1 } else { 9 });
         if meta.page.landscape || width > 100 {
             sheet.set_landscape();
         }
-        sheet.set_print_fit_to_pages(1, 0);
+        let across = pages_across(widths);
+        sheet.set_print_fit_to_pages(across, 0);
+        if across > 1 {
+            sheet.set_repeat_columns(0, 0)?;
+        }
         if let Some(margins) = meta.brand.as_deref().and_then(|brand| brand.margins) {
             let [top, right, bottom, left] = margins.map(|twips| twips as f64 / 1_440.0);
             let edge = top.min(bottom) / 2.0;

@@ -231,10 +231,9 @@ impl<'t> LongTable<'t> {
         for (column, width) in self.widths.iter().enumerate() {
             sheet.set_column_width(column as u16, *width as f64)?;
         }
-        let width = self.widths.iter().sum();
         let fonts = Fonts::default();
         let mut pages = Pages::new(document, &fonts, warnings);
-        pages.paper(sheet, width)?;
+        pages.paper(sheet, &self.widths)?;
         pages.finish();
         sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
         let head = look::header(Align::Start.into(), &theme(meta));

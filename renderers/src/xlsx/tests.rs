@@ -37,6 +37,20 @@ fn a_table_is_native_frozen_and_repeated() {
 }
 
 #[test]
+fn many_columns_are_printed_on_pages_side_by_side() {
+    let table = |columns: usize| {
+        let row = |cell: &str| format!("{}|\n", format!("| {cell} ").repeat(columns));
+        rendered(&format!("## S\n\n{}{}{}", row("Revenue"), row("---"), row("1,333,466")))
+    };
+    let few = table(14);
+    assert!(sheet(&few, 1).contains("fitToHeight=\"0\"") && !sheet(&few, 1).contains("fitToWidth"));
+    let many = table(24);
+    assert!(sheet(&many, 1).contains("fitToWidth=\"2\""), "{}", sheet(&many, 1));
+    let titles = part(&many, "xl/workbook.xml");
+    assert!(titles.contains("S!$A:$A,S!$1:$1"), "{titles}");
+}
+
+#[test]
 fn formulas_count_from_the_header_of_their_table() {
     let rendered = rendered(
         "## S\n\ntext\n\n| a | b |\n|--:|--:|\n| 2 | =A2*3 |\n| 4 | =SUM(A2:A3) |\n\n| c |\n|---|\n| =A9 |\n",
