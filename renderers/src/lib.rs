@@ -4,7 +4,7 @@
 //! - [`document`]: the model shared by all formats
 //! - [`budgets`]: upper limits for a source
 //! - [`markdown`]: Markdown (CommonMark + GFM, front matter) to the model
-//! - [`rows`]: CSV and JSON rows to the model; `records`: reading them
+//! - [`rows`]: CSV and JSON rows to the model; `records`, `json_columns`: reading them
 //! - [`brand`]: a company's template, read as plain data
 //! - [`chart`]: charts from fenced blocks, and as vector pictures
 //! - [`highlight`]: colours of code
@@ -31,6 +31,7 @@ pub mod document;
 pub mod docx;
 pub mod edit;
 pub mod highlight;
+mod json_columns;
 pub mod latex;
 pub mod markdown;
 mod number_text;

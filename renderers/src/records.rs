@@ -1,12 +1,12 @@
 //! CSV text, and JSON as programs write it, as rows of text.
 
-use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::Chars;
 
 use serde_json::Value;
 
 use crate::budgets::TABLE_COLUMNS;
+use crate::json_columns::{JsonColumns, value_at};
 use crate::rendered::RenderError;
 
 /// The possible field separators; if several are equally frequent in the first non-empty line, the
@@ -192,6 +192,8 @@ pub struct RecordSheet {
     pub rows: Vec<Vec<String>>,
     /// Row and column of values that are strings in the source.
     pub texts: Vec<(usize, usize)>,
+    /// What could not become columns.
+    pub warning: Option<String>,
 }
 
 /// JSON, or JSON Lines: a value on each line.
@@ -237,21 +239,17 @@ fn sheet(name: &str, rows: &Value) -> Result<RecordSheet, RenderError> {
         }
         return Ok(sheet);
     }
-    let mut known = HashSet::new();
-    for row in rows {
-        for key in row.as_object().ok_or_else(odd)?.keys() {
-            if known.insert(key.as_str()) {
-                sheet.header.push(key.clone());
-            }
-            if sheet.header.len() > TABLE_COLUMNS {
-                return Err(too_wide(sheet.header.len()));
-            }
-        }
+    let objects: Vec<_> =
+        rows.iter().map(Value::as_object).collect::<Option<_>>().ok_or_else(odd)?;
+    let columns = JsonColumns::of(&objects);
+    if columns.paths.len() > TABLE_COLUMNS {
+        return Err(too_wide(columns.paths.len()));
     }
-    let header = sheet.header.clone();
+    sheet.header = columns.names();
     for row in rows {
-        sheet.push(header.iter().map(|key| row.get(key).unwrap_or(&Value::Null)));
+        sheet.push(columns.paths.iter().map(|path| value_at(row, path)));
     }
+    sheet.warning = columns.warning();
     Ok(sheet)
 }
 

@@ -22,7 +22,7 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
         RenderError::Invalid("The CSV is empty; its first line must name the columns.".to_owned())
     })?;
     let rows = records.by_ref().collect();
-    let sheet = RecordSheet { name: title.to_owned(), header, rows, texts: Vec::new() };
+    let sheet = RecordSheet { name: title.to_owned(), header, rows, ..RecordSheet::default() };
     let mut document = document(title, vec![sheet], records.may_have_commas())?;
     document.warnings.extend(records.warning());
     if let Some(above) = above {
@@ -62,7 +62,8 @@ fn document(title: &str, sheets: Vec<RecordSheet>, commas: bool) -> Result<Docum
     let meta = Meta { title: Some(clean::line(title)), ..Meta::default() };
     let mut document = Document { meta, ..Document::default() };
     let (mut cells, mut formulas) = (0_usize, 0);
-    for RecordSheet { name, header, rows, texts } in sheets {
+    for RecordSheet { name, header, rows, texts, warning } in sheets {
+        document.warnings.extend(warning);
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(header.len());
         cells = cells.saturating_add(columns.saturating_mul(rows.len() + 1));
         if columns > TABLE_COLUMNS {
@@ -138,6 +139,38 @@ mod tests {
         let sheets = from_json("T", &json!({"One": [{"a": 1}], "Two": [["b"], [2]]})).unwrap();
         assert_eq!(sheets.blocks.len(), 4);
         assert_eq!(table(&sheets, 3), [["b"], ["2"]]);
+    }
+
+    #[test]
+    fn objects_in_cells_become_columns() {
+        let rows = json!([
+            {"id": 1, "meta": {"x": "a", "deep": {"y": true}}, "tags": ["p"]},
+            {"id": 2, "meta": null, "mixed": {"k": 1}},
+            {"id": 3, "meta": {"x": "b", "z": 0}, "mixed": "text", "empty": {}}
+        ]);
+        let document = from_json("T", &rows).unwrap();
+        let expected = [
+            ["id", "meta.x", "meta.deep.y", "meta.z", "tags", "mixed", "empty"],
+            ["1", "a", "true", "", "[\"p\"]", "", ""],
+            ["2", "", "", "", "", "{\"k\":1}", ""],
+            ["3", "b", "", "0", "", "text", "{}"],
+        ];
+        assert_eq!(table(&document, 1), expected);
+        assert!(document.warnings[0].contains("“mixed”"), "{:?}", document.warnings);
+        let members: serde_json::Map<_, _> =
+            (0..65).map(|at| (at.to_string(), json!(at))).collect();
+        for row in [
+            json!([{"m": members}]),
+            json!([{"a": {"b": {"c": {"d": {"e": 1}}}}}]),
+            json!([{"a": {"x": 1}, "a.x": 2}]),
+        ] {
+            let document = from_json("T", &row).unwrap();
+            assert_eq!(document.warnings.len(), 1, "{row}");
+        }
+        assert_eq!(
+            table(&from_json("T", &json!([{"a": {"x": 1}, "a.x": 2}])).unwrap(), 1)[1][1],
+            "2"
+        );
     }
 
     #[test]
