@@ -160,11 +160,11 @@ impl Captions<'_> {
         }
     }
 
-    /// The anchors of all captions by their text. In those of tables, references are resolved.
+    /// The anchors of all captions by their text, in which references are resolved.
     fn anchors(&self) -> BTreeMap<String, String> {
         let [figures, tables] = &self.all;
         let resolved = |text: &String| plain_text(&self.resolved(text, true, &mut Vec::new()));
-        let figures = figures.iter().cloned().zip(1..);
+        let figures = figures.iter().map(resolved).zip(1..);
         let tables = tables.iter().map(resolved).zip(1..);
         let figures = figures.map(|(text, at)| (text, caption_anchor(true, at)));
         figures.chain(tables.map(|(text, at)| (text, caption_anchor(false, at)))).collect()
@@ -182,6 +182,10 @@ impl Captions<'_> {
                 | Inline::Emphasis(inner)
                 | Inline::Strike(inner)
                 | Inline::Marked(_, inner) => self.refer(inner, is_link, unknown),
+                // Titles of pictures have no links.
+                Inline::Image { title, .. } if title.contains('@') => {
+                    *title = plain_text(&self.resolved(title, true, unknown));
+                }
                 // An entry of a list has its label already.
                 Inline::Link { content: inner, .. } => self.refer(inner, true, unknown),
                 _ => {}
@@ -295,6 +299,8 @@ mod tests {
             "(Figure 2: Two)",
         ];
         assert_eq!(lines(source), expected);
+        let compared = lines("![A](a.png){#fig:a}\n\n![B](b.png \"As @fig:a\"){#fig:b}\n\n@fig:b");
+        assert!(compared.contains(&"(Figure 2: As Figure 1)".to_owned()), "{compared:?}");
         let german = "---\nlang: de\nnumbered: true\n---\n![A](a.png \"Eins\")";
         assert_eq!(lines(german)[1], "(Abbildung 1: Eins)");
     }

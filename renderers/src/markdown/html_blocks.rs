@@ -3,6 +3,7 @@
 //! A block of HTML ends at an empty line, so an element may extend over several blocks, with
 //! Markdown between them: the builder is fed piece by piece until everything is closed.
 
+use super::figures::Figure;
 use super::html::{self, HtmlPiece, Tag, TextAlign};
 use super::html_table::HtmlTable;
 use super::reader::Reader;
@@ -29,6 +30,9 @@ enum OpenTag {
     Definitions(Vec<Definition>),
     /// A term; its text follows.
     Term,
+    Figure(Figure),
+    /// The caption of a figure; its text follows.
+    Caption,
     Table(HtmlTable),
     /// The verbatim text of `<pre>`, and its language.
     Pre(Option<String>, String),
@@ -42,6 +46,8 @@ impl OpenTag {
             Self::Heading(level, _) => name == format!("h{level}"),
             Self::Definitions(_) => name == "dl",
             Self::Term => name == "dt",
+            Self::Figure(_) => name == "figure",
+            Self::Caption => name == "figcaption",
             Self::Table(_) => name == "table",
             Self::Pre(..) => name == "pre",
         }
@@ -54,6 +60,7 @@ impl OpenTag {
             Self::Quote(_) => "</blockquote",
             Self::Heading(..) => "</h",
             Self::Definitions(_) | Self::Term => "</dl",
+            Self::Figure(_) | Self::Caption => "</figure",
             Self::Table(_) => "</table",
             Self::Pre(..) => "</pre",
         }
@@ -157,6 +164,10 @@ impl Builder {
             "dl" => OpenTag::Definitions(Vec::new()),
             "table" => OpenTag::Table(HtmlTable::default()),
             "pre" => OpenTag::Pre(None, String::new()),
+            "figure" => OpenTag::Figure(Figure::default()),
+            "figcaption" if matches!(self.frames.last(), Some(OpenTag::Figure(_))) => {
+                OpenTag::Caption
+            }
             "hr" => {
                 self.flush(reader);
                 return self.push(Block::Break);
@@ -246,6 +257,11 @@ impl Builder {
                     self.push(block);
                 }
             }
+            Some(OpenTag::Figure(figure)) => {
+                for block in figure.blocks() {
+                    self.push(block);
+                }
+            }
             Some(OpenTag::Pre(language, code)) => {
                 let text = clean::text(code.trim_matches('\n'));
                 self.push(Block::Code { language, text });
@@ -274,6 +290,12 @@ impl Builder {
                     items.push(Definition { term: content, description: Vec::new() });
                 }
             }
+            Some(OpenTag::Caption) => {
+                let at = self.frames.len().saturating_sub(2);
+                if let Some(OpenTag::Figure(figure)) = self.frames.get_mut(at) {
+                    figure.caption.push(content);
+                }
+            }
             _ => self.push(Block::Paragraph(content)),
         }
     }
@@ -298,7 +320,9 @@ impl Builder {
                     }
                     return;
                 }
-                OpenTag::Quote(blocks) => return blocks.push(block),
+                OpenTag::Quote(blocks) | OpenTag::Figure(Figure { blocks, .. }) => {
+                    return blocks.push(block);
+                }
                 OpenTag::Definitions(items) => {
                     if items.is_empty() {
                         items.push(Definition::default());
@@ -308,7 +332,11 @@ impl Builder {
                     }
                     return;
                 }
-                OpenTag::Heading(..) | OpenTag::Term | OpenTag::Table(_) | OpenTag::Pre(..) => {}
+                OpenTag::Heading(..)
+                | OpenTag::Term
+                | OpenTag::Caption
+                | OpenTag::Table(_)
+                | OpenTag::Pre(..) => {}
             }
         }
         self.done.push(block);

@@ -8,7 +8,8 @@
 //!   character references in it
 //! - [`pictures`]: the width of pictures, and pictures side by side
 //! - [`captions`]: numbers of figures and tables; [`heading_ids`]: ids of headings
-//! - [`html_blocks`], [`html_table`]: blocks of raw HTML become lists, tables and other blocks
+//! - [`html_blocks`], [`html_table`], [`figures`]: blocks of raw HTML become lists, tables, captions
+//!   and other blocks
 //! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides;
 //!   [`slots`]: columns of Slidev
 //! - [`columns`]: fenced divs become columns
@@ -24,6 +25,7 @@ mod citations;
 pub(crate) mod clean;
 mod columns;
 mod entities;
+mod figures;
 mod front_matter;
 mod heading_ids;
 mod html;

@@ -299,6 +299,31 @@ fn blocks_of_html_are_blocks() {
 }
 
 #[test]
+fn captions_of_html_figures_are_titles() {
+    let picture = |html: &str| match &read(html).unwrap().blocks[..] {
+        [Block::Paragraph(content)] => match &content[..] {
+            [Inline::Image { title, .. }] => title.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let html = "<figure>\n<img src=\"a.png\" alt=\"A\">\n<figcaption>The <b>first</b></figcaption>\n</figure>";
+    assert_eq!(picture(html), "The first");
+    assert_eq!(read(html).unwrap().warnings, Vec::<String>::new());
+    let html = "<figure>\n\n![A](a.png \"old\")\n\n<figcaption><p>New</p></figcaption></figure>";
+    assert_eq!(picture(html), "New");
+    let html = "<figure><figcaption>Data</figcaption>\n<table><tr><th>x</table></figure>";
+    let document = read(html).unwrap();
+    let [Block::Paragraph(caption), Block::Table(_)] = &document.blocks[..] else {
+        panic!("{document:?}")
+    };
+    assert_eq!(plain_text(caption), "Data");
+    let html = "<figure><pre>x</pre><figcaption>Code</figcaption></figure>\n\nafter";
+    let kept = read(html).unwrap();
+    assert!(matches!(&kept.blocks[..], [Block::Code { .. }, _, _]), "{kept:?}");
+}
+
+#[test]
 fn tables_of_html_keep_their_merged_cells() {
     let html = "<table>\n<tr><th rowspan=2>Region</th><th colspan=\"2\">2025</th></tr>\n\n\
                     <tr><th>Plan</th><th>Actual</th></tr>\n\n  <tr><td>North</td>\n\n\
