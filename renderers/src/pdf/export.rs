@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use lopdf::SaveOptions;
 use typst::diag::SourceDiagnostic;
 use typst::foundations::Smart;
 use typst_layout::PagedDocument;
 use typst_pdf::{PdfOptions, PdfStandard, PdfStandards};
 
+use super::compact::compact;
 use super::fonts;
 use crate::rendered::RenderError;
 
@@ -94,7 +94,8 @@ impl ExportedPdf {
     /// rewritten, because the result cannot be checked.
     pub fn finish(self) -> Result<Vec<u8>, RenderError> {
         let Self { bytes, has_standard } = self;
-        let bytes = if has_standard { compact(&bytes).unwrap_or(bytes) } else { bytes };
+        let compacted = if has_standard { compact(&bytes) } else { None };
+        let bytes = compacted.filter(|compacted| compacted.len() < bytes.len()).unwrap_or(bytes);
         if bytes.len() > OUTPUT_BYTES {
             return Err(RenderError::TooLarge(format!(
                 "The PDF has {} bytes; the limit is {OUTPUT_BYTES}. Use smaller pictures.",
@@ -103,17 +104,4 @@ impl ExportedPdf {
         }
         Ok(bytes)
     }
-}
-
-fn compact(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut document = lopdf::Document::load_mem(bytes).ok()?;
-    let options = SaveOptions::builder()
-        .use_object_streams(true)
-        .use_xref_streams(true)
-        .max_objects_per_stream(1_000)
-        .compression_level(9)
-        .build();
-    let mut compacted = Vec::new();
-    document.save_with_options(&mut compacted, options).ok()?;
-    (compacted.len() < bytes.len()).then_some(compacted)
 }

@@ -10,11 +10,12 @@
 //! - [`world`]: the files that Typst can read: the template and the fonts
 //! - [`fontset`], [`fonts`], [`scripts`]: available fonts, font selection, missing characters
 //! - [`picture`]: a preview of the first page
-//! - [`export`]: standards, fallback and object streams
+//! - [`export`]: standards and fallback; [`compact`]: object streams
 //!
 //! Typst caches layout results without limit, so each job ends with an eviction.
 
 mod blocks;
+mod compact;
 mod directions;
 mod drawing;
 mod export;
