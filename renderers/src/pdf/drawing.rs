@@ -146,11 +146,15 @@ pub fn turned_room(document: &Document) -> PrintArea {
     room_of(page, document)
 }
 
-fn room(document: &Document) -> PrintArea {
+/// The room of a page.
+pub fn room(document: &Document) -> PrintArea {
     room_of(document.meta.page, document)
 }
 
-/// The page without its margins, in points; one line is reserved for the caption of a picture.
+/// What is reserved for the caption of a picture, in points.
+pub const CAPTION: f64 = 60.0;
+
+/// The page without its margins and the caption of a picture, in points.
 fn room_of(page: Page, document: &Document) -> PrintArea {
     let (width, height) = match page.size {
         PageSize::A4 => (595.2, 841.8),
@@ -161,7 +165,7 @@ fn room_of(page: Page, document: &Document) -> PrintArea {
     let text = width - left - right;
     // Typst uses 4 % of the width as the gap between columns.
     let text = if page.two_columns { text * 0.48 } else { text };
-    PrintArea { width: text, height: height - top - bottom - 60.0 }
+    PrintArea { width: text, height: height - top - bottom - CAPTION }
 }
 
 #[cfg(test)]

@@ -48,8 +48,8 @@ pub const PAGES: usize = 500;
 pub const CELLS: usize = 50_000;
 /// More characters than this cannot fit on [`PAGES`] pages, so they are rejected before layout.
 const CHARACTERS: usize = PAGES * 4_000;
-/// The same for lines of code; a page in the smallest margins has fewer.
-const CODE_LINES: usize = PAGES * 80;
+/// The least height of a line of code, in points.
+const CODE_LINE: f64 = 13.0;
 
 /// Renders with the bundled fonts: Latin, Greek, Cyrillic, mathematics.
 pub fn render(document: &Document) -> Result<Rendered, RenderError> {
@@ -106,12 +106,20 @@ fn check(document: &Document) -> Result<(), RenderError> {
             "The tables have {cells} cells; the limit of a PDF is {CELLS}. Create a workbook (xlsx) instead."
         )));
     }
-    if characters > CHARACTERS || lines > CODE_LINES {
+    if characters > CHARACTERS || lines > PAGES * code_lines(document) {
         return Err(RenderError::TooLarge(format!(
             "The text would fill more than {PAGES} pages, the limit. Split it into several files."
         )));
     }
     Ok(())
+}
+
+/// The maximum number of lines of code on a page.
+fn code_lines(document: &Document) -> usize {
+    let columns = if document.meta.page.two_columns { 2 } else { 1 };
+    let room = [drawing::room(document), drawing::turned_room(document)];
+    let height = room.map(|room| room.height + drawing::CAPTION).into_iter().fold(0.0, f64::max);
+    (height / CODE_LINE).ceil().max(1.0) as usize * columns
 }
 
 /// A picture that Typst cannot draw fails the whole document, so the second attempt is made without
