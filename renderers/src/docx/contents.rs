@@ -4,8 +4,10 @@ use super::blocks::Shape;
 use super::draw::Draw;
 use super::inlines::{RunFormat, run};
 use super::{length, paper, sections};
+use crate::document::Block;
 use crate::package::look;
 use crate::package::measure::begins_rtl;
+use crate::package::text::begins_page;
 use crate::package::xml::Xml;
 
 /// The length of the line above the title of a cover, in twips.
@@ -14,7 +16,7 @@ const COVER_RULE: i64 = 1_984;
 pub const ENTRY_WARNING: &str = "The page numbers in the table of contents and in lists of figures \
                                  are estimates until Word updates them (F9).";
 /// The lowest heading level listed in the table of contents.
-const LEVELS: u8 = 3;
+pub const LEVELS: u8 = 3;
 
 impl Draw<'_> {
     /// Writes the front and returns whether there was a title.
@@ -106,7 +108,9 @@ impl Draw<'_> {
         for _ in 0..3 {
             xml.close();
         }
-        if self.document.meta.cover {
+        let turns = |block: &Block| matches!(block, Block::Comment(text) if begins_page(text));
+        let turns_anyway = self.document.blocks.first().is_some_and(turns);
+        if length::contents_end_page(self.document) && !turns_anyway {
             xml.raw("<w:p><w:pPr><w:pStyle w:val=\"Spacer\"/></w:pPr><w:r><w:br w:type=\"page\"/></w:r></w:p>");
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::anchors::HeadingAnchors;
+use super::contents::LEVELS;
 use super::paper::{paper, turned, turned_width};
 use super::tables::{self, PADDING, points};
 use super::word_sections;
@@ -43,11 +44,24 @@ pub fn pages_of_captions(document: &Document) -> HashMap<String, usize> {
     counted(document).captions
 }
 
-fn counted(document: &Document) -> PageCount<'_> {
-    let listed = match HeadingAnchors::of(document).all.len() {
-        count if document.meta.contents => count as f64 * CONTENTS_LINE + 40.0,
+/// The height of the table of contents, in points.
+fn contents_height(document: &Document) -> f64 {
+    let headings = HeadingAnchors::of(document).all;
+    match headings.iter().filter(|heading| heading.level <= LEVELS).count() {
+        count if document.meta.contents && count > 0 => count as f64 * CONTENTS_LINE + 40.0,
         _ => 0.0,
-    };
+    }
+}
+
+/// Whether a page ends after the table of contents: if there is a cover, or if it is longer than the
+/// page on which it begins.
+pub fn contents_end_page(document: &Document) -> bool {
+    let room = room(document, document.meta.page.landscape);
+    document.meta.cover || TITLE + contents_height(document) > room
+}
+
+fn counted(document: &Document) -> PageCount<'_> {
+    let listed = contents_height(document);
     let (found, captions) = (Vec::new(), HashMap::new());
     let room = room(document, document.meta.page.landscape);
     let mut pages = PageCount { document, room, page: 1, used: 0.0, found, captions };
@@ -55,7 +69,10 @@ fn counted(document: &Document) -> PageCount<'_> {
         let full = (listed / room).ceil() as usize;
         pages.page = 2 + full;
     } else {
-        pages.take(80.0 + listed);
+        pages.take(TITLE + listed);
+        if contents_end_page(document) {
+            pages.turn();
+        }
     }
     for (at, section) in word_sections(document).into_iter().enumerate() {
         if at > 0 {
@@ -76,6 +93,8 @@ fn room(document: &Document, is_landscape: bool) -> f64 {
     points(turned(document, is_landscape).1 - top - bottom)
 }
 
+/// The height of the title above the text, in points.
+const TITLE: f64 = 80.0;
 /// The height of a line of the table of contents, in points.
 const CONTENTS_LINE: f64 = 18.0;
 /// A heading stays with that much of the text below it.
@@ -222,6 +241,15 @@ mod tests {
         let document = crate::markdown::read(&source).unwrap();
         let pages = pages_of_headings(&document);
         assert_eq!(pages, [1, 3, 4]);
+    }
+
+    #[test]
+    fn long_contents_have_pages_of_their_own() {
+        let of = |count: usize| {
+            let source = format!("---\ntitle: T\ncontents: true\n---\n{}", "# A\n".repeat(count));
+            pages_of_headings(&crate::markdown::read(&source).unwrap())[0]
+        };
+        assert_eq!([of(20), of(60)], [1, 3]);
     }
 
     #[test]
