@@ -49,6 +49,8 @@ impl Writer<'_> {
             Formula::Number(number) => self.run(number, false),
             Formula::Text(text) => self.text(text),
             Formula::Function { name, .. } => self.run(name, true),
+            // LibreOffice shows wide spaces only as text.
+            Formula::Space(em) if *em >= 0.9 => self.text(space(*em)),
             Formula::Space(em) => self.run(space(*em), true),
             Formula::Fraction(over, under) => self.fraction(over, under, false),
             Formula::Binomial(over, under) => {
@@ -372,8 +374,8 @@ fn large(formula: &Formula) -> Option<LargeOperator<'_>> {
 
 fn space(em: f32) -> &'static str {
     match em {
-        em if em >= 1.5 => "\u{2003}\u{2003}",
-        em if em >= 0.9 => "\u{2003}",
+        em if em >= 1.5 => "\u{a0}\u{a0}\u{a0}\u{a0}\u{a0}\u{a0}\u{a0}\u{a0}",
+        em if em >= 0.9 => "\u{a0}\u{a0}\u{a0}\u{a0}",
         em if em >= 0.25 => "\u{2005}",
         em if em > 0.0 => "\u{2009}",
         _ => "",
@@ -412,6 +414,12 @@ mod tests {
         assert_eq!(xml.matches('\u{200b}').count(), 1, "{xml}");
         let (before, _) = xml.split_once('\u{200b}').unwrap();
         assert!(before.contains(">a<") && !before.contains(">=<"), "{xml}");
+    }
+
+    #[test]
+    fn wide_spaces_are_text() {
+        let xml = drawn(r"a \qquad b");
+        assert!(xml.contains("<m:nor/></m:rPr><m:t xml:space=\"preserve\">\u{a0}\u{a0}"), "{xml}");
     }
 
     #[test]
