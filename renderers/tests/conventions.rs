@@ -87,3 +87,16 @@ fn an_item_in_latin_letters_keeps_the_direction_of_its_document() {
     let item = pptx.split("<a:p>").find(|text| text.contains("API")).unwrap_or_default();
     assert!(item.contains("rtl=\"1\""), "{item}");
 }
+
+/// They are comments only in Word.
+#[test]
+fn comments_of_reviewers_are_footnotes_in_the_other_formats() {
+    let source = "# T\n\nSum[^comment-1].\n\n[^comment-1]: Ann: Is this right?\n";
+    for format in [Format::Pptx, Format::Xlsx, Format::Pdf] {
+        let file = drawn(source, format);
+        let name = format!("a.{}", format.ending());
+        let text = read::to_markdown(&name, &file.bytes).expect("the file is readable").markdown;
+        assert!(text.contains("Ann: Is this right?"), "{format:?}: {text}");
+        assert_eq!(file.warnings, Vec::<String>::new(), "{format:?}");
+    }
+}

@@ -1,5 +1,7 @@
 //! The look of files from outside: layouts of slides, tables that do not fit, pictures, captions.
 
+mod reader_of_docx_rs;
+
 use std::io::{Cursor, Read};
 
 use renderers::{Document, Format, Rendered, markdown, render};
@@ -19,6 +21,9 @@ fn drawn(source: &str, format: Format) -> Rendered {
     let rendered = render(&document, format).expect("the document can be rendered");
     let again = render(&document, format).expect("the document can be rendered");
     assert_eq!(rendered, again, "the same bytes each time");
+    if format == Format::Docx {
+        reader_of_docx_rs::is_read(source, &rendered.bytes);
+    }
     rendered
 }
 
@@ -166,6 +171,26 @@ fn wide_tables_turn_their_page_or_are_split() {
     for format in [Format::Pdf, Format::Docx, Format::Pptx] {
         let rendered = drawn(&wide(40), format);
         assert!(rendered.warnings.join("").contains("wider than"), "{:?}", rendered.warnings);
+    }
+}
+
+#[test]
+fn figures_in_wide_tables_stay_on_one_line() {
+    for columns in [14, 24] {
+        let pdf = drawn(&wide(columns), Format::Pdf);
+        let pdf = lopdf::Document::load_mem(&pdf.bytes).expect("it is a PDF");
+        let pages: Vec<u32> = pdf.get_pages().keys().copied().collect();
+        let text = pdf.extract_text(&pages).expect("it has text");
+        assert!(text.matches("333,466").count() >= columns, "{columns}: {text}");
+        let docx = body(&drawn(&wide(columns), Format::Docx));
+        let number = |before: &str| {
+            let values = docx.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+            values.filter_map(|value| value.parse::<f64>().ok()).fold(f64::INFINITY, f64::min)
+        };
+        // Half an em for each letter, in twentieths of a point; sizes are in half points.
+        let needed = 7.0 * 0.5 * number("<w:sz w:val=\"").min(22.0) * 10.0;
+        let narrowest = number("<w:gridCol w:w=\"");
+        assert!(narrowest >= needed, "{columns}: {narrowest} {needed}");
     }
 }
 

@@ -276,3 +276,44 @@ fn a_page_begins_at_each_of_the_marks_that_say_so() {
         assert_eq!(rendered(&format!("a\n\n<!-- {mark} -->\n\nb")).pages, 2, "{mark}");
     }
 }
+
+/// The number of objects with these keys and values.
+fn objects(rendered: &Rendered, key: &[u8], value: &str) -> usize {
+    let document = lopdf::Document::load_mem(&rendered.bytes).unwrap();
+    let dictionaries = document.objects.values().filter_map(|object| object.as_dict().ok());
+    let shown = |dictionary: &lopdf::Dictionary| format!("{:?}", dictionary.get(key));
+    dictionaries.filter(|dictionary| shown(dictionary).contains(value)).count()
+}
+
+#[test]
+fn many_links_need_little_space_in_the_file() {
+    let links = |count: usize| {
+        let link = |at| format!("- [link](https://example.org/{at})\n");
+        rendered(&(0..count).map(link).collect::<String>())
+    };
+    let (few, many) = (links(100), links(400));
+    assert_eq!(objects(&many, b"Subtype", "/Link"), 400);
+    let each = (many.bytes.len() - few.bytes.len()) / 300;
+    assert!(each < 250, "{each} bytes");
+}
+
+#[test]
+fn merged_cells_are_tagged_with_their_spans() {
+    let source = "<table><tr><th rowspan=2>Region</th><th colspan=2>2025</th></tr><tr><th>Plan</th>\
+                  <th>Actual</th></tr><tr><td>North</td><td>10</td><td>11</td></tr></table>\n";
+    let rendered = rendered(source);
+    assert_eq!(objects(&rendered, b"A", "ColSpan"), 1);
+    assert_eq!(objects(&rendered, b"A", "RowSpan"), 1);
+}
+
+#[test]
+fn the_text_begins_on_a_page_of_its_own_after_long_contents() {
+    let first = |chapters: usize| {
+        let front = "---\ntitle: T\ntoc: true\n---\n\nFirst words\n\n";
+        let rendered = rendered(&format!("{front}{}", "# Chapter\n\n".repeat(chapters)));
+        let document = lopdf::Document::load_mem(&rendered.bytes).unwrap();
+        let page = |page: &u32| document.extract_text(&[*page]).unwrap().contains("First words");
+        (1..=3).find(page)
+    };
+    assert_eq!([first(10), first(50)], [Some(1), Some(3)]);
+}

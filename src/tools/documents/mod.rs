@@ -425,6 +425,29 @@ mod tests {
         assert!(stored.starts_with(b"%PDF-"));
     }
 
+    /// CSV may be in a Windows code page, and JSON may have a value on each line.
+    #[tokio::test]
+    async fn rows_of_the_workspace_become_workbooks() {
+        let mut place = ToolFixture::new();
+        place.has("orte.csv", b"Ort;Preis\nK\xf6ln;3\nM\xfcnchen;4\n");
+        place.has("rows.jsonl", b"{\"city\":\"Bonn\",\"at\":{\"x\":1}}\n{\"city\":\"Kiel\"}\n");
+        let from_file = Rendering {
+            format: Format::Xlsx,
+            source: TextSource::File,
+            pool: Arc::new(RenderPool::real()),
+            branding: Arc::default(),
+            office: None,
+        };
+        for (path, words) in [("orte.csv", ["Köln", "München"]), ("rows.jsonl", ["Bonn", "at.x"])]
+        {
+            let output = place.runs(&from_file, json!({ "filePath": path })).await.unwrap();
+            let digest = &output.attachments.last().unwrap().digest;
+            let stored = place.context.artifacts.read(digest).await.unwrap();
+            let text = renderers::read::to_markdown("a.xlsx", &stored).unwrap().markdown;
+            assert!(words.iter().all(|word| text.contains(word)), "{path}: {text}");
+        }
+    }
+
     #[tokio::test]
     async fn a_template_of_the_workspace_is_applied_and_a_missing_one_is_named() {
         let mut place = ToolFixture::new();

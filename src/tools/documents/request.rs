@@ -101,7 +101,7 @@ struct FromRows {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FromFile {
-    /// Path of a Markdown, .csv or .json file in the workspace.
+    /// Path of a Markdown, .csv, .json or .jsonl file in the workspace.
     #[serde(alias = "file_path")]
     file_path: String,
     /// Paths of further files of the same kind, appended to the same document.

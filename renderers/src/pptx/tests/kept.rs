@@ -116,3 +116,15 @@ fn a_link_to_nowhere_is_named() {
     let (_, rendered) = deck("# A\n\n[x](#nowhere)");
     assert!(rendered.warnings[0].contains("#nowhere"), "{:?}", rendered.warnings);
 }
+
+#[test]
+fn a_detail_stays_on_the_slide_of_its_point() {
+    let points = repeated(0..13, |at| format!("- Point {at}\n  - detail {at}\n"));
+    let (parts, rendered) = deck(&format!("# T\n\n{points}"));
+    assert!(rendered.pages > 1);
+    for slide in slides(&parts) {
+        let texts = parts.text(&slide, "a:t");
+        let (point, detail) = (texts.find("Point"), texts.find("detail"));
+        assert!(point.is_some() && point < detail, "{texts}");
+    }
+}
