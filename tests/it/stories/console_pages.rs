@@ -415,8 +415,7 @@ story! {
         owner.presses("/schedules", &changed).await;
         let audit = owner.reads("/audit?kind=schedule_edited").await;
         assert!(audit.contains("Drink the tea") && audit.contains("owner"), "{audit}");
-        let audit = owner.reads("/audit?kind=schedule_created").await;
-        assert!(audit.contains("Take the **tea** out"), "{audit}");
+        assert!(owner.reads("/audit?kind=schedule_created").await.contains("Take the **tea** out"));
 
         world.time_passes(chrono::TimeDelta::minutes(29)).await;
         assert_eq!(world.last(), "Hello.", "not at the earlier time");
@@ -582,8 +581,7 @@ story! {
         zh-CN: 未找到 · Countersign · 未找到 · 没有此许可。 · 控制台 · 聊天
         fr: Not Found · Countersign · Not Found · There is no such grant. · Console · Chat
         ");
-        let operator = served.session("oli").await;
-        let page = answer(&operator, "/tokens", &[("name", "ci")], "de").await;
+        let page = answer(&served.session("oli").await, "/tokens", &[("name", "ci")], "de").await;
         assert_snapshot!(visible(&page), @"
         Nicht erlaubt · Countersign
         Nicht erlaubt
