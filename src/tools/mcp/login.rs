@@ -478,7 +478,8 @@ mod tests {
         assert_eq!(state.refreshed(), 1);
     }
 
-    /// Whoever learns of a rejected token after others have refreshed it does not refresh it again.
+    /// A connection that learns of a rejected token after another has refreshed it does not refresh it
+    /// again.
     #[tokio::test]
     async fn a_token_that_was_refreshed_meanwhile_is_used() {
         let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
