@@ -77,7 +77,10 @@ use crate::{
     },
     journal::role::Role,
     store::people::BrowserSession,
-    tools::schedule_planner::{ScheduleLimits, SchedulePlanner},
+    tools::{
+        schedule_planner::{ScheduleLimits, SchedulePlanner},
+        wasm::modules::ModuleStatuses,
+    },
     worker::Worker,
 };
 
@@ -114,6 +117,8 @@ pub struct Admin {
     skill_folders: BTreeMap<String, PathBuf>,
     /// Notifies browsers; `None` if that is not offered.
     push: Option<push::Push>,
+    /// The state of the components of WASM tools.
+    wasm_modules: Arc<ModuleStatuses>,
     /// Creates and changes schedules.
     planner: SchedulePlanner,
     visits: visitor::VisitorLimits,
@@ -158,6 +163,7 @@ impl Admin {
             completions: completions::Completions::default(),
             skill_folders: BTreeMap::new(),
             push: None,
+            wasm_modules: Arc::default(),
             planner,
             visits: visitor::VisitorLimits::default(),
             open_pages: rate_limit::OpenConnections::of(OPEN_PAGES),
@@ -246,6 +252,11 @@ impl Admin {
     /// Offers notifications of approval requests.
     pub fn with_push(self, push: push::Push) -> Self {
         Self { push: Some(push), ..self }
+    }
+
+    /// Sets the state of the components of WASM tools.
+    pub fn with_wasm_modules(self, wasm_modules: Arc<ModuleStatuses>) -> Self {
+        Self { wasm_modules, ..self }
     }
 
     /// Sets the bot's name.

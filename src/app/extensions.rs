@@ -167,7 +167,7 @@ impl Connector {
         let config = mcp_config(name, installed, &self.config, &self.variables)?;
         let config = confined(config, &self.config, &self.sandbox)?;
         let server = Server::new(config, gateway.store.clone(), gateway.clock.clone());
-        self.worker.toolbox.servers.add(server.clone());
+        self.worker.mcp_servers.add(server.clone());
         let mut supervisor = Supervisor::over(server);
         let found = supervisor.changed_tools().await;
         let changed = found.is_some_and(|found| take(&self.worker, name, found));
@@ -200,10 +200,9 @@ impl Connector {
             task.abort();
             let _ = task.await;
         }
-        let toolbox = &self.worker.toolbox;
-        toolbox.servers.remove(name);
+        self.worker.mcp_servers.remove(name);
         refresh_prompts(&self.worker, &self.config);
-        let (_, changed) = toolbox.serve(name, Vec::new());
+        let (_, changed) = self.worker.toolbox.serve(name, Vec::new());
         changed
     }
 

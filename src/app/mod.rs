@@ -37,6 +37,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use database::{encryption, lock, open_store};
 pub use secret_files::secrets;
+use wasm::WasmModules;
 
 use crate::{
     admin::{self, Admin, push::notify, reload::Requests},
@@ -60,7 +61,7 @@ use crate::{
         builder::records::BuildRecords,
         contract::toolbox::Toolbox,
         jobs,
-        mcp::supervisor::Supervisor,
+        mcp::{server::Servers, supervisor::Supervisor},
         memory::{self, semantic_search::Meaning},
         results, schedule, wiki,
     },
@@ -86,11 +87,11 @@ pub struct App {
     pub admin: Arc<Admin>,
     pub sandbox: Arc<Sandbox>,
     pub webhook_sender: Arc<WebhookSender>,
+    pub wasm: Arc<WasmModules>,
     config: Config,
     variables: Arc<BTreeMap<String, String>>,
     /// The supervisors of MCP servers, until they are started.
     watches: Mutex<Vec<(String, Supervisor)>>,
-    modules: wasm::SharedLoader,
     installed_servers: extensions::SharedServers,
 }
 
@@ -147,6 +148,7 @@ impl App {
             models,
             redactor: toolbox.redactor.clone(),
             toolbox,
+            mcp_servers: Servers::default(),
             sessions: SessionCache::default(),
             workspaces: workspaces(config),
             hooks: build::hooks(&config.hooks)?,
@@ -161,20 +163,21 @@ impl App {
         });
         let webhook_sender = server::webhook_sender(config, variables, &gateway)?;
         let admin = server::admin_server(config, variables, &worker, webs, &webhook_sender)?;
+        let loader = wasm::loader(config, variables, &gateway.store, &gateway.clock)?;
+        let wasm = Arc::new(WasmModules::new(loader));
+        let admin = admin.with_wasm_modules(wasm.statuses.clone());
         let admin = Arc::new(admin.with_requests(given.requests));
         admin::metrics::begin(&gateway);
-        let modules = wasm::loader(config, variables, &gateway.store, &gateway.clock)?;
-        let modules = Arc::new(tokio::sync::Mutex::new(modules));
         let app = Self {
             gateway,
             worker,
             admin,
             sandbox,
             webhook_sender,
+            wasm,
             config: config.clone(),
             variables: Arc::new(variables.clone()),
             watches: <_>::default(),
-            modules,
             installed_servers: <_>::default(),
         };
         app.load_tools().await?;

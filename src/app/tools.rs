@@ -21,14 +21,13 @@ use crate::{
     },
     store::{Store, files},
     tools::{
-        Tool, browser,
-        contract::toolbox,
-        datasources, extensions,
+        Tool, browser, builtin, datasources, extensions,
         mcp::{
             ClientKey, ClientProof, Credentials, Login, McpConfig, Server,
             supervisor::{FoundTools, Supervisor},
         },
         media::{self, MediaConfig},
+        sandboxed,
         shell::CommandNetwork,
         skills::{self, folder},
         view_image::{LookAt, LookAtUrl},
@@ -48,7 +47,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
         let server = server(entry, config, variables, sandbox);
         let server = server.with_context(|| format!("mcp.{}", entry.name))?;
         let server = Server::new(server, gateway.store.clone(), gateway.clock.clone());
-        app.worker.toolbox.servers.add(server.clone());
+        app.worker.mcp_servers.add(server.clone());
         Ok((entry.name.clone(), Supervisor::over(server)))
     };
     let watches: Vec<_> = config.mcp.iter().map(watch).collect::<Result<_>>()?;
@@ -88,7 +87,7 @@ pub(super) fn watch_mcp(app: &App) {
 
 /// Updates the prompts that people can use with each agent.
 pub(super) fn refresh_prompts(worker: &Worker, config: &Config) {
-    let all = worker.toolbox.servers.prompts();
+    let all = worker.mcp_servers.prompts();
     for agent in &config.agents {
         // An invalid pattern was rejected when the configuration was read.
         let commands =
@@ -294,8 +293,8 @@ pub(super) fn all(
     let network = config.shell.enabled.then(|| network(config)).transpose()?;
     let browser = config.browser.build(config, sandbox)?.map(browser::tools).unwrap_or_default();
     let passwords = config.extraction.passwords(variables)?;
-    let confined = toolbox::sandboxed(sandbox, config.documents.clone(), passwords, network);
-    Ok(toolbox::builtin()
+    let confined = sandboxed(sandbox, config.documents.clone(), passwords, network);
+    Ok(builtin()
         .into_iter()
         .chain(confined)
         .chain(skills::tools(&folders(config), script_networks(config)?, sandbox))

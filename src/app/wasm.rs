@@ -12,15 +12,25 @@ use crate::{
     tools::{
         wasm::{
             WasmHost,
-            modules::{FoundModules, ModuleLoader, ModuleStatus},
+            modules::{FoundModules, ModuleLoader, ModuleStatus, ModuleStatuses},
         },
         web::{client::WebClient, request::HttpRequest},
     },
     worker::Worker,
 };
 
-/// The loader of a gateway.
-pub type SharedLoader = Arc<Mutex<ModuleLoader>>;
+/// The components of a gateway.
+pub struct WasmModules {
+    loader: Mutex<ModuleLoader>,
+    /// Their state, as last seen.
+    pub statuses: Arc<ModuleStatuses>,
+}
+
+impl WasmModules {
+    pub(super) fn new(loader: ModuleLoader) -> Self {
+        Self { loader: Mutex::new(loader), statuses: Arc::default() }
+    }
+}
 
 pub(super) fn loader(
     config: &Config,
@@ -50,11 +60,11 @@ impl App {
     /// Loads the components that are new or have changed, and those whose trust has. A problem with
     /// one of them is only reported.
     pub async fn update_wasm_tools(&self) -> Result<()> {
-        update(&self.worker, &self.config, &self.modules).await
+        update(&self.worker, &self.config, &self.wasm).await
     }
 }
 
-async fn update(worker: &Worker, config: &Config, modules: &SharedLoader) -> Result<()> {
+async fn update(worker: &Worker, config: &Config, modules: &WasmModules) -> Result<()> {
     if reload(worker, modules).await? {
         refresh_agents(worker, config)?;
     }
@@ -63,13 +73,13 @@ async fn update(worker: &Worker, config: &Config, modules: &SharedLoader) -> Res
 
 /// Updates the agents when something has changed.
 pub(super) fn watch(app: &App) {
-    let (worker, config, modules) = (app.worker.clone(), app.config.clone(), app.modules.clone());
+    let (worker, config, modules) = (app.worker.clone(), app.config.clone(), app.wasm.clone());
     app.gateway.spawn_supervised("watch WASM tools", move || {
         follow(worker.clone(), config.clone(), modules.clone())
     });
 }
 
-async fn follow(worker: Arc<Worker>, config: Config, modules: SharedLoader) {
+async fn follow(worker: Arc<Worker>, config: Config, modules: Arc<WasmModules>) {
     while !stops_within(RESCAN_EVERY, &worker.gateway.stop).await {
         if let Err(problem) = update(&worker, &config, &modules).await {
             tracing::error!(problem = format!("{problem:#}"), "could not update the WASM tools");
@@ -78,8 +88,9 @@ async fn follow(worker: Arc<Worker>, config: Config, modules: SharedLoader) {
 }
 
 /// Returns whether the tools have changed.
-async fn reload(worker: &Worker, modules: &SharedLoader) -> Result<bool> {
-    let Some(FoundModules { tools, mut statuses }) = modules.lock().await.reload().await? else {
+async fn reload(worker: &Worker, modules: &WasmModules) -> Result<bool> {
+    let Some(FoundModules { tools, mut statuses }) = modules.loader.lock().await.reload().await?
+    else {
         return Ok(false);
     };
     let (unfit, changed) = worker.toolbox.serve_modules(tools);
@@ -96,6 +107,6 @@ async fn reload(worker: &Worker, modules: &SharedLoader) -> Result<bool> {
             tracing::warn!(wasm.module = module, file, problem, "a WASM tool is unavailable");
         }
     }
-    worker.toolbox.modules.set(statuses);
+    modules.statuses.set(statuses);
     Ok(changed)
 }

@@ -44,7 +44,7 @@ pub(super) async fn run(
         .filter_map(|spec| Some(Unavailable { reason: spec.unavailable?, tool: spec.name }));
     let warnings = app.worker.policy_warnings().await?;
     let strangers = web_access::warnings(config, &app.gateway.store).await?;
-    let modules = app.worker.toolbox.modules.all();
+    let modules = app.wasm.statuses.all();
     let invalid = modules.iter().filter(|status| status.state == ModuleState::Invalid);
     let invalid = invalid.filter_map(ModuleStatus::warning);
     let warnings = config.renamed.iter().cloned().chain(warnings).chain(strangers).chain(invalid);

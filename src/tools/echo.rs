@@ -40,13 +40,13 @@ impl Tool for Echo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::{contract::toolbox, testing::ToolFixture};
+    use crate::tools::{builtin, testing::ToolFixture};
     use serde_json::json;
 
     /// Proves IC-45, IC-05, IC-19.
     #[tokio::test]
     async fn the_message_comes_back() {
-        let mut tools = toolbox::builtin().into_iter();
+        let mut tools = builtin().into_iter();
         let echo = tools.find(|tool| tool.spec().name == "echo").expect("it is built in");
         let context = &ToolFixture::new().context;
         let output = echo.run(json!({ "message": "Hello" }), context).await.unwrap();

@@ -152,7 +152,7 @@ async fn store(turn: &Turn<'_>, name: &str, bytes: Bytes) -> Result<(String, Att
 /// Gets the text of a prompt from its server. It is untrusted content.
 async fn prompt(turn: &Turn<'_>, sent: &SentFile, request: &PromptRequest) -> Result<Fetched> {
     let PromptRequest { server, prompt, .. } = request;
-    let got = match turn.worker.toolbox.servers.find(server) {
+    let got = match turn.worker.mcp_servers.find(server) {
         Some(found) => found.prompt(request).await.map_err(|problem| {
             // The server's words would be untrusted content.
             tracing::warn!(

@@ -76,7 +76,7 @@ use crate::{
         takers::{Registration, TurnTaker, reserve},
     },
     tools::{
-        builder::records::BuildRecords, contract::toolbox::Toolbox,
+        builder::records::BuildRecords, contract::toolbox::Toolbox, mcp::server::Servers,
         media::transcription::Transcriber,
     },
 };
@@ -101,6 +101,8 @@ pub struct Worker {
     pub agents: RwLock<BTreeMap<String, Arc<Agent>>>,
     pub models: BTreeMap<String, Arc<dyn Model>>,
     pub toolbox: Arc<Toolbox>,
+    /// The MCP servers, whose prompts people can send.
+    pub mcp_servers: Servers,
     pub sessions: session_cache::SessionCache,
     /// The folders of the conversations.
     pub workspaces: Workspaces,

@@ -203,6 +203,26 @@ fn dependencies_run_one_way() {
     }
 }
 
+/// What a tool is does not depend on any tool. The workspace is the access to files that all share.
+#[test]
+fn the_contract_of_tools_knows_no_tool() {
+    let root = syntax::sources(&["src/tools"]).remove("src/tools/mod.rs").unwrap();
+    let is_family = |module: &&String| !["contract", "workspace"].contains(&module.as_str());
+    let families: Vec<_> = root.modules.iter().filter(is_family).collect();
+    let used = |source: &syntax::Source| -> Vec<String> {
+        let is_used = |family: &&&String| source.uses_within.contains(&format!("tools::{family}"));
+        families.iter().filter(is_used).map(ToString::to_string).collect()
+    };
+    for (name, source) in syntax::sources(&["src/tools/contract"]) {
+        assert!(used(&source).is_empty(), "{name} uses {:?}", used(&source));
+    }
+    let sample = "
+        use crate::tools::{Context, mcp::server::Servers, workspace};
+        fn f() { super::super::wasm::load(); print!(\"{}\", crate::tools::json::NAME) }";
+    let source = syntax::source("src/tools/contract/sample.rs", sample);
+    assert_eq!(used(&source), ["json", "mcp", "wasm"]);
+}
+
 /// The modules from left to right, as `ARCHITECTURE.md` lists them after the three crates.
 fn order() -> Vec<String> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();

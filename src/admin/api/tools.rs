@@ -152,7 +152,7 @@ pub async fn all_servers(admin: &Admin, role: Role) -> Result<Vec<ServerView>> {
     let view = |server: Configured| {
         let key = (SettingKind::Mcp, server.name.clone());
         let Setting { enabled, tier } = settings.get(&key).copied().unwrap_or_default();
-        let health = admin.worker.toolbox.servers.health(&server.name).unwrap_or_default();
+        let health = admin.worker.mcp_servers.health(&server.name).unwrap_or_default();
         ServerView {
             tools: tools.remove(&server.name).unwrap_or_default(),
             id: server.name,

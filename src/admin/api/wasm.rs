@@ -50,7 +50,7 @@ pub struct DigestBody {
 
 async fn all(admin: &Admin) -> Result<Vec<ModuleView>> {
     let pins = admin.gateway.store.read(|tx| Box::pin(pins::of_server(tx, MODULES))).await?;
-    let found = admin.worker.toolbox.modules.all().into_iter();
+    let found = admin.wasm_modules.all().into_iter();
     Ok(found.map(|status| view(admin, status, &pins)).collect())
 }
 

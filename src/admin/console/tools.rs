@@ -23,7 +23,7 @@ pub async fn index(context: PageContext) -> Result<Response, Problem> {
     let tools = all(&context.admin).await?;
     let servers = all_servers(&context.admin, context.caller.role).await?;
     let pins = mcp::all(&context.admin).await?;
-    let modules = context.admin.worker.toolbox.modules.all();
+    let modules = context.admin.wasm_modules.all();
     let found = json!({ "tools": tools, "servers": servers, "pins": pins, "modules": modules });
     context.page("tools.html", found).await
 }

@@ -45,7 +45,7 @@ use crate::{
     },
     testing::ManualClock,
     texts::{Language, PossibleChoices},
-    tools::{builder::records::BuildRecords, web::client::WebClient},
+    tools::{builder::records::BuildRecords, mcp::server::Servers, web::client::WebClient},
     worker::{
         Worker, Workspaces, agent_cache::AgentCache, fetch::FetchBudget, guard_context::RuleBook,
         hooks::HookSandbox, session_cache::SessionCache,
@@ -282,6 +282,7 @@ fn worker(gateway: Arc<Gateway>, limits: DailyLimits, folder: &TempDir) -> Arc<W
         agents: RwLock::default(),
         models: BTreeMap::new(),
         toolbox: Arc::default(),
+        mcp_servers: Servers::default(),
         sessions: SessionCache::default(),
         workspaces: Workspaces {
             root: folder.path().join("workspaces"),

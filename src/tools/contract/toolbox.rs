@@ -3,7 +3,6 @@
 use futures::FutureExt as _;
 use parking_lot::RwLock;
 use sandbox::Sandbox;
-use secrecy::SecretString;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot},
@@ -30,14 +29,7 @@ use crate::{
     },
     journal::event::{Call, Outcome, ToolResult},
     texts::{self, preview::Preview},
-    tools::{
-        Context, Output, Tool, ToolError,
-        documents::{self, extract},
-        echo, files, json, manual,
-        mcp::server::Servers,
-        send, shell, time,
-        wasm::modules::ModuleStatuses,
-    },
+    tools::{Context, Output, Tool, ToolError},
 };
 
 pub use super::entry::RegistrationError;
@@ -53,43 +45,11 @@ const RAW_CHARS: usize = 4_000;
 #[derive(Default)]
 pub struct Toolbox {
     tools: RwLock<BTreeMap<String, RegisteredTool>>,
-    /// The MCP servers.
-    pub servers: Servers,
-    /// The components of WASM tools.
-    pub modules: ModuleStatuses,
     pub redactor: Redactor,
     /// The environment. Each tool gets only the variables that it declares.
     environment: BTreeMap<String, String>,
     /// The sandbox for tools that run a program.
     sandbox: Option<Arc<Sandbox>>,
-}
-
-/// The built-in tools.
-pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    let mut tools = files::tools();
-    tools.push(Arc::new(send::SendFile));
-    tools.push(Arc::new(time::CurrentDatetime));
-    tools.push(Arc::new(json::Json));
-    tools.push(Arc::new(echo::Echo));
-    tools.push(Arc::new(manual::Manual));
-    tools
-}
-
-/// The tools that start programs, if the sandbox supports them. The passwords are those of protected
-/// documents.
-pub fn sandboxed(
-    sandbox: &Arc<Sandbox>,
-    branding: documents::Branding,
-    passwords: Vec<SecretString>,
-    with_shell: Option<shell::CommandNetwork>,
-) -> Vec<Arc<dyn Tool>> {
-    let office = documents::office::Office::installed(sandbox).map(Arc::new);
-    let mut tools = documents::tools(branding, sandbox, office.clone());
-    tools.push(Arc::new(extract::ExtractDocument { sandbox: sandbox.clone(), passwords, office }));
-    if let Some(shell::CommandNetwork(egress)) = with_shell {
-        tools.push(Arc::new(shell::Shell { sandbox: sandbox.clone(), egress }));
-    }
-    tools
 }
 
 impl Toolbox {
@@ -379,7 +339,7 @@ fn is_reserved(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        agent::catalog::{self, Subject, Tier},
+        agent::catalog::{self, Subject},
         tools::testing::ToolFixture,
     };
     use async_trait::async_trait;
@@ -488,46 +448,6 @@ mod tests {
         let names = || toolbox.specs().into_iter().map(|spec| spec.name).collect::<Vec<_>>();
         assert_eq!(names(), ["a", "b", "c"]);
         assert!(toolbox.find("d").is_none() && toolbox.find("b").is_some());
-    }
-
-    /// All built-in tools are valid.
-    /// Proves IC-03, IC-04, CV-12.
-    #[test]
-    fn built_in_tools_are_valid() {
-        let toolbox = Toolbox::default();
-        let sandbox = Arc::new(Sandbox::off("a test"));
-        let sandboxed = sandboxed(
-            &sandbox,
-            documents::Branding::default(),
-            Vec::new(),
-            Some(shell::CommandNetwork::default()),
-        );
-        for tool in builtin().into_iter().chain(sandboxed) {
-            toolbox.register(tool).unwrap();
-        }
-        let specs = toolbox.specs();
-        assert_eq!(specs.len(), 25);
-        for spec in &specs {
-            assert!(!spec.description.is_empty() && !spec.name.starts_with("tool_"));
-            assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
-            assert_eq!(spec.parameters["additionalProperties"], false, "{}", spec.name);
-            for (name, field) in spec.parameters["properties"].as_object().unwrap() {
-                assert!(field["type"].is_string(), "{}: {name} is not plain: {field}", spec.name);
-                let told = field["description"].is_string();
-                assert!(told, "MC-54: {} does not tell what {name} is", spec.name);
-            }
-            if let Some(Subject::Path(field) | Subject::Text(field) | Subject::Command(field)) =
-                spec.subject
-            {
-                assert!(spec.parameters["properties"][field].is_object(), "{}", spec.name);
-            }
-            let rare = ["detect_file_type", "echo", "json", "manual", "shell"]
-                .contains(&spec.name.as_str());
-            let edits = ["edit_", "fill_", "convert_"];
-            let edits = edits.iter().any(|start| spec.name.starts_with(start));
-            let is_core = !spec.name.ends_with("_from_file") && !rare && !edits;
-            assert_eq!(spec.tier == Tier::Core, is_core, "{}", spec.name);
-        }
     }
 
     /// Proves IC-35, CV-13.
@@ -672,41 +592,6 @@ mod tests {
         let result = call.unwrap();
         assert_eq!((result.outcome, result.text.as_str()), (Outcome::Done, r#"{"do":"x"}"#));
         assert!(result.took_ms < 60_000 && result.attachments.is_empty());
-    }
-
-    /// Reading needs no approval, writing does, programs run in the sandbox or not at all; without
-    /// configuration, no tool controls a browser or an external service.
-    /// Proves MC-20, IC-50.
-    #[test]
-    fn built_in_tools_declare_their_effects() {
-        let sandbox = Arc::new(Sandbox::without_bubblewrap(std::path::Path::new("x"), "a test"));
-        let all = builtin()
-            .into_iter()
-            .chain([
-                Arc::new(shell::Shell { sandbox: sandbox.clone(), egress: None }) as Arc<dyn Tool>
-            ]);
-        let specs: BTreeMap<_, _> =
-            all.map(|tool| tool.spec()).map(|spec| (spec.name.clone(), spec)).collect();
-        for name in ["read_file", "list_dir"] {
-            assert_eq!(specs[name].approval, catalog::ApprovalMode::Never, "{name}");
-        }
-        for name in ["write_file", "apply_patch", "shell"] {
-            assert_ne!(specs[name].approval, catalog::ApprovalMode::Never, "{name}");
-        }
-        assert!(matches!(specs["shell"].domain, catalog::Domain::Container(_)));
-        let seconds = |name: &str| specs[name].timeout.as_secs();
-        assert_eq!(("read_file", seconds("read_file")), ("read_file", 30), "MC-48");
-        let wait = &specs["shell"].parameters["properties"]["timeout"];
-        assert_eq!((&wait["minimum"], &wait["maximum"]), (&json!(1), &json!(300)), "MC-23");
-        assert!((300..=310).contains(&seconds("shell")), "the cap, and what starts and ends it");
-        let unavailable = |spec: &ToolSpec| spec.unavailable.clone();
-        assert_eq!(
-            unavailable(&specs["shell"]).as_deref(),
-            Some("a test"),
-            "there is no sandbox here"
-        );
-        let theirs = |name: &&String| name.starts_with("browser") || name.starts_with("composio");
-        assert_eq!(specs.keys().find(theirs), None);
     }
 
     /// Proves MC-51.

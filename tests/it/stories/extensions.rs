@@ -181,13 +181,13 @@ story! {
         fake.offers_server(WEATHER, "1.0.2");
         allowed(world, manage("install", "mcp_server", WEATHER)).await;
         let app = update(world).await;
-        let server = app.worker.toolbox.servers.find("weather").unwrap();
+        let server = app.worker.mcp_servers.find("weather").unwrap();
         assert!(server.config.checked_client.is_some(), "the installed one");
         let url = format!("{}/mcp", fake.url());
         let entry = json!({ "name": "weather", "url": url, "headers": { "X-Api-Key": KEY } });
         world.config.mcp = vec![serde_json::from_value(entry).unwrap()];
         let app = update(world).await;
-        let server = app.worker.toolbox.servers.find("weather").unwrap();
+        let server = app.worker.mcp_servers.find("weather").unwrap();
         assert!(server.config.checked_client.is_none(), "the configured one");
     }
 }
@@ -218,7 +218,7 @@ story! {
         fake.offers_entry(WEATHER, entry(json!({ "remotes": metadata })));
         allowed(world, install).await;
         let app = update(world).await;
-        let health = app.worker.toolbox.servers.health("weather").unwrap();
+        let health = app.worker.mcp_servers.health("weather").unwrap();
         assert!(format!("{health:?}").contains("not on the public internet"), "{health:?}");
     }
 }

@@ -141,7 +141,7 @@ story! {
         drop_in(world, "odd", &Component::new("Not A Name", Guest::Echo).bytes(), "");
         drop_in(world, "twin", &Component::new("read_file", Guest::Echo).bytes(), "");
         let served = Served::of(world).await;
-        let found = served.app.worker.toolbox.modules.all();
+        let found = served.app.wasm.statuses.all();
         let shown = found.iter().map(|one| format!("{}: {:?}", one.module, one.state));
         assert_eq!(
             shown.collect::<Vec<_>>(),

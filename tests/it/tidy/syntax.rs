@@ -20,6 +20,8 @@ use super::root;
 pub struct Source {
     /// The modules at the top of the crate that it uses.
     pub uses: BTreeSet<String>,
+    /// What it uses within them: `tools::documents`.
+    pub uses_within: BTreeSet<String>,
     /// The names of its types, and whether other files can see them.
     pub types: Vec<DefinedType>,
     pub traits: Vec<String>,
@@ -106,6 +108,9 @@ impl Walk {
                 "super" => drop(base.pop()),
                 name => base.push(name.to_owned()),
             }
+        }
+        if let [module, within, ..] = base.as_slice() {
+            self.source.uses_within.insert(format!("{module}::{within}"));
         }
         self.source.uses.extend(base.into_iter().next());
     }
@@ -221,9 +226,11 @@ impl<'ast> Visit<'ast> for Walk {
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         let tokens = call.tokens.to_string().replace(' ', "");
         for (at, _) in tokens.match_indices("crate::") {
-            let rest = &tokens[at + "crate::".len()..];
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            self.note(&["crate".to_owned(), rest[..end].to_owned()]);
+            let rest = &tokens[at..];
+            let is_other = |c: char| !c.is_alphanumeric() && !['_', ':'].contains(&c);
+            let path = &rest[..rest.find(is_other).unwrap_or(rest.len())];
+            let segments: Vec<_> = path.split("::").map(str::to_owned).collect();
+            self.note(&segments);
         }
         self.visit_path(&call.path);
     }
