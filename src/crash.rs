@@ -1,17 +1,107 @@
-//! Named crash points at which a test kills the process, as a power failure would, and failures of
-//! the database that a test causes. Not in release builds.
+//! Named crash points at which a test kills the process, as a power failure would: in debug builds,
+//! since the crash test starts the program itself. Failures that a test causes within its own process
+//! (`faults`) are in test builds only.
 
 use std::time::Duration;
+
+#[cfg(any(test, feature = "testing"))]
+mod faults {
+    use parking_lot::Mutex;
+    use std::{
+        collections::{BTreeMap, BTreeSet},
+        sync::atomic::{AtomicI64, Ordering},
+    };
+
+    type Interruption = Box<dyn FnOnce() + Send>;
+
+    /// The transactions whose next responses are lost.
+    static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    /// How many of the next transactions with a name are refused.
+    static REFUSALS: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
+    /// What happens when a point `name/place` is passed the next time.
+    static INTERRUPTIONS: Mutex<BTreeMap<&str, Interruption>> = Mutex::new(BTreeMap::new());
+    /// How far the database's clock is moved ahead.
+    static CLOCK_SKEW_MS: AtomicI64 = AtomicI64::new(0);
+
+    /// Commits the next transaction with this name, but reports a failure to its caller, as when a
+    /// connection is lost.
+    pub fn lose_next_answer(name: &'static str) {
+        LOST_ANSWERS.lock().insert(name);
+    }
+
+    /// Whether a test asked for the response to this transaction to be lost.
+    pub fn loses_answer(name: &str) -> bool {
+        LOST_ANSWERS.lock().remove(name)
+    }
+
+    /// Refuses the next transactions with this name, as a database does that is temporarily
+    /// unavailable.
+    pub fn refuse_next(name: &'static str, count: usize) {
+        REFUSALS.lock().insert(name, count);
+    }
+
+    /// Whether a test asked for this transaction to be refused.
+    pub fn is_refused(name: &str) -> bool {
+        let mut refusals = REFUSALS.lock();
+        let left = refusals.get_mut(name).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_some()
+    }
+
+    /// Runs this when the point `name/place` is passed the next time, as if the process were paused
+    /// there.
+    pub fn interrupt_at(point: &'static str, interruption: impl FnOnce() + Send + 'static) {
+        INTERRUPTIONS.lock().insert(point, Box::new(interruption));
+    }
+
+    /// Runs what a test asked for at this point.
+    pub fn interrupt(name: &str, place: &str) {
+        let interruption = INTERRUPTIONS.lock().remove(&*format!("{name}/{place}"));
+        if let Some(interrupt) = interruption {
+            interrupt();
+        }
+    }
+
+    /// Moves the clock of every database that this process has open, as when a machine is suspended.
+    pub fn move_database_clock(by_ms: i64) {
+        CLOCK_SKEW_MS.fetch_add(by_ms, Ordering::SeqCst);
+    }
+
+    /// How far a test has moved the clock of the database.
+    pub fn clock_skew_ms() -> i64 {
+        CLOCK_SKEW_MS.load(Ordering::SeqCst)
+    }
+}
+
+/// No failures.
+#[cfg(not(any(test, feature = "testing")))]
+mod faults {
+    pub fn loses_answer(_name: &str) -> bool {
+        false
+    }
+
+    pub fn is_refused(_name: &str) -> bool {
+        false
+    }
+
+    pub fn interrupt(_name: &str, _place: &str) {}
+
+    pub fn clock_skew_ms() -> i64 {
+        0
+    }
+}
+
+pub use faults::{clock_skew_ms, is_refused, loses_answer};
+#[cfg(any(test, feature = "testing"))]
+pub use faults::{interrupt_at, lose_next_answer, move_database_clock, refuse_next};
 
 #[cfg(debug_assertions)]
 mod armed {
     use std::{
-        collections::{BTreeMap, BTreeSet},
         fs::{File, OpenOptions},
         io::Write as _,
         sync::{
-            LazyLock, Mutex,
-            atomic::{AtomicI64, AtomicUsize, Ordering},
+            LazyLock,
+            atomic::{AtomicUsize, Ordering},
         },
     };
 
@@ -29,20 +119,6 @@ mod armed {
         OpenOptions::new().create(true).append(true).open(path).ok()
     });
 
-    /// The transactions whose next responses are lost.
-    pub static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
-
-    /// How many of the next transactions with a name are refused.
-    pub static REFUSALS: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
-
-    /// What tests do when a point `name/place` is passed the next time.
-    pub static INTERRUPTIONS: Mutex<BTreeMap<&str, Interruption>> = Mutex::new(BTreeMap::new());
-
-    pub type Interruption = Box<dyn FnOnce() + Send>;
-
-    /// How far the database's clock is moved ahead.
-    pub static CLOCK_SKEW_MS: AtomicI64 = AtomicI64::new(0);
-
     fn variable(name: &str) -> Option<String> {
         #[expect(
             clippy::disallowed_methods,
@@ -56,10 +132,6 @@ mod armed {
         if let Some(mut log) = LOG.as_ref() {
             log.write_all(format!("{here}\n").as_bytes()).expect("a test reads this log");
         }
-        let interruption = INTERRUPTIONS.lock().expect("no test panics here").remove(&*here);
-        if let Some(interrupt) = interruption {
-            interrupt();
-        }
         let Some((at, count)) = &*AT else { return };
         if *at == here && PASSED.fetch_add(1, Ordering::SeqCst) + 1 == *count {
             tracing::error!(name, place, "aborting at a crash point");
@@ -72,76 +144,9 @@ mod armed {
 pub const SHORTEST_LEASE: Duration =
     Duration::from_secs(if cfg!(debug_assertions) { 1 } else { 6 });
 
-/// Commits the next transaction with this name, but reports a failure to its caller, as when a
-/// connection is lost.
-#[cfg(debug_assertions)]
-pub fn lose_next_answer(name: &'static str) {
-    armed::LOST_ANSWERS.lock().expect("no test panics here").insert(name);
-}
-
-/// Whether a test asked for the response to this transaction to be lost.
-#[cfg(debug_assertions)]
-pub fn loses_answer(name: &str) -> bool {
-    armed::LOST_ANSWERS.lock().expect("no test panics here").remove(name)
-}
-
-/// Never, in a release build.
-#[cfg(not(debug_assertions))]
-pub fn loses_answer(_name: &str) -> bool {
-    false
-}
-
-/// Refuses the next transactions with this name, as a database does that is temporarily unavailable.
-#[cfg(debug_assertions)]
-pub fn refuse_next(name: &'static str, count: usize) {
-    armed::REFUSALS.lock().expect("no test panics here").insert(name, count);
-}
-
-/// Whether a test asked for this transaction to be refused.
-#[cfg(debug_assertions)]
-pub fn is_refused(name: &str) -> bool {
-    let mut refusals = armed::REFUSALS.lock().expect("no test panics here");
-    let left = refusals.get_mut(name).filter(|left| **left > 0);
-    left.map(|left| *left -= 1).is_some()
-}
-
-/// Never, in a release build.
-#[cfg(not(debug_assertions))]
-pub fn is_refused(_name: &str) -> bool {
-    false
-}
-
-/// Runs this when the point `name/place` is passed the next time, as if the process were paused there.
-#[cfg(debug_assertions)]
-pub fn interrupt_at(point: &'static str, interruption: impl FnOnce() + Send + 'static) {
-    let interruption: armed::Interruption = Box::new(interruption);
-    armed::INTERRUPTIONS.lock().expect("no test panics here").insert(point, interruption);
-}
-
-/// Moves the clock of every database that this process has open, as when a machine is suspended.
-#[cfg(debug_assertions)]
-pub fn move_database_clock(by_ms: i64) {
-    armed::CLOCK_SKEW_MS.fetch_add(by_ms, std::sync::atomic::Ordering::SeqCst);
-}
-
-/// How far a test has moved the clock of the database.
-#[cfg(debug_assertions)]
-pub fn clock_skew_ms() -> i64 {
-    armed::CLOCK_SKEW_MS.load(std::sync::atomic::Ordering::SeqCst)
-}
-
-/// Never, in a release build.
-#[cfg(not(debug_assertions))]
-pub fn clock_skew_ms() -> i64 {
-    0
-}
-
 /// Kills the process here if a test asked for it.
-#[cfg(debug_assertions)]
 pub fn point(name: &str, place: &str) {
+    faults::interrupt(name, place);
+    #[cfg(debug_assertions)]
     armed::point(name, place);
 }
-
-/// Does nothing in a release build.
-#[cfg(not(debug_assertions))]
-pub fn point(_name: &str, _place: &str) {}

@@ -161,6 +161,7 @@ impl Sandbox {
     }
 
     /// A sandbox without bubblewrap, for the given reason: `program` can restrict itself.
+    #[cfg(any(test, feature = "testing"))]
     pub fn without_bubblewrap(program: &Path, why: &str) -> Self {
         Self { program: program.to_owned(), bubblewrap: Err(why.to_owned()), limits: Ok(()) }
     }

@@ -137,7 +137,6 @@ pub mod config {
     }
 }
 pub mod crash {
-    #[cfg(debug_assertions)]
     pub use crate::crash::{interrupt_at, lose_next_answer, move_database_clock, refuse_next};
 }
 pub mod encryption {

@@ -46,9 +46,7 @@ pub mod documents {
         pub use crate::tools::documents::pool::{RenderPool, RenderedDocument};
     }
     pub mod protocol {
-        #[cfg(debug_assertions)]
-        pub use crate::tools::documents::protocol::Breakdown;
-        pub use crate::tools::documents::protocol::{RenderOptions, RenderRequest};
+        pub use crate::tools::documents::protocol::{Breakdown, RenderOptions, RenderRequest};
     }
 }
 pub mod manual {

@@ -27,7 +27,7 @@ pub enum RenderRequest {
     /// Edit files.
     Edit(Box<EditRequest>),
     /// Crash, for tests.
-    #[cfg(debug_assertions)]
+    #[cfg(any(test, feature = "testing"))]
     Break(Breakdown),
 }
 
@@ -73,7 +73,7 @@ pub struct Names {
 }
 
 /// The kinds of crashes.
-#[cfg(debug_assertions)]
+#[cfg(any(test, feature = "testing"))]
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum Breakdown {
     Memory,
@@ -136,7 +136,7 @@ fn follow(
             Ok((RenderResponse::File { title, pages, warnings, picture_bytes }, bytes))
         }
         RenderRequest::Edit(request) => edit_protocol::answer(&request),
-        #[cfg(debug_assertions)]
+        #[cfg(any(test, feature = "testing"))]
         RenderRequest::Break(how) => break_down(how),
     }
 }
@@ -217,7 +217,7 @@ fn drop_repeated_title(document: &mut Document) {
     }
 }
 
-#[cfg(debug_assertions)]
+#[cfg(any(test, feature = "testing"))]
 fn break_down(how: Breakdown) -> Result<(RenderResponse, Vec<u8>), RenderError> {
     fn deeper(depth: u64) -> u64 {
         let room = std::hint::black_box([depth; 64]);
