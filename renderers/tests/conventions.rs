@@ -1,22 +1,14 @@
 //! Notations of other programs and of HTML, in whole files of all formats.
 
-use std::io::{Cursor, Read};
+mod common;
 
 use renderers::{Format, Rendered, markdown, read, render};
+
+use common::part;
 
 fn drawn(source: &str, format: Format) -> Rendered {
     let document = markdown::read(source).expect("the source is readable");
     render(&document, format).expect("the document can be rendered")
-}
-
-/// A part of a package; empty if it is missing.
-fn part(rendered: &Rendered, name: &str) -> String {
-    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is a package");
-    let mut text = String::new();
-    if let Ok(mut part) = package.by_name(name) {
-        part.read_to_string(&mut text).expect("it is text");
-    }
-    text
 }
 
 /// The texts of a slide, in their order.

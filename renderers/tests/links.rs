@@ -1,8 +1,12 @@
 //! Links within a document lead to their target in all formats that have links.
 
+mod common;
+
 use std::io::{Cursor, Read};
 
 use renderers::{Document, Format, Rendered, markdown, render};
+
+use common::part;
 
 /// The text of all parts of a package.
 fn xml(rendered: &Rendered) -> String {
@@ -16,13 +20,6 @@ fn xml(rendered: &Rendered) -> String {
             .expect("a part");
         text.push_str(&String::from_utf8_lossy(&bytes));
     }
-    text
-}
-
-fn part(rendered: &Rendered, name: &str) -> String {
-    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is a package");
-    let mut text = String::new();
-    package.by_name(name).expect("it has the part").read_to_string(&mut text).expect("it is text");
     text
 }
 

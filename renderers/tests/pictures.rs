@@ -1,8 +1,10 @@
 //! Pictures in the files that we write.
 
-use std::io::{Cursor, Read};
+mod common;
 
 use renderers::{Document, Format, Rendered, markdown, render};
+
+use common::part;
 
 fn read(source: &str) -> Document {
     let mut document = markdown::read(source).expect("it is Markdown");
@@ -14,16 +16,6 @@ fn read(source: &str) -> Document {
         document.assets.insert(name.into(), bytes.to_vec());
     }
     document
-}
-
-/// A part of a package; empty if it is missing.
-fn part(rendered: &Rendered, name: &str) -> String {
-    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is a package");
-    let mut text = String::new();
-    if let Ok(mut part) = package.by_name(name) {
-        part.read_to_string(&mut text).expect("it is text");
-    }
-    text
 }
 
 /// Row and column at which the pictures of the first sheet begin.

@@ -1,10 +1,14 @@
 //! Workbooks from outside, read with a third-party reader.
 
+mod common;
+
 use std::io::Cursor;
 
 use calamine::{Data, Range, Reader as _, Xlsx};
 use renderers::{Document, Format, Rendered, markdown, render, rows};
 use serde_json::json;
+
+use common::part;
 
 fn book(rendered: &Rendered) -> Xlsx<Cursor<&[u8]>> {
     Xlsx::new(Cursor::new(rendered.bytes.as_slice())).expect("it is our own")
@@ -81,16 +85,6 @@ fn formulas_lean_on_as_many_others_as_they_like() {
     assert_eq!(ledger(&up), (Data::Float(1.0), Data::Float(201.0)));
     let all = |row: u32| format!("=SUM(A2:A{row})+0*MAX(B1:B{})", row - 1);
     assert_eq!(ledger(&all), (Data::Float(201.0), Data::Float(1.0)));
-}
-
-/// What a part of the package says.
-fn part(rendered: &Rendered, name: &str) -> String {
-    use std::io::Read as _;
-    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is our own");
-    let mut text = String::new();
-    let mut part = package.by_name(name).expect("it is there");
-    part.read_to_string(&mut text).expect("it is XML");
-    text
 }
 
 #[test]

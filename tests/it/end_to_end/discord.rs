@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::support::process::{On, Running, Site, eventually};
 
 /// A gateway, a platform, a model, and Ann in her private chat.
-struct Wires {
+struct DiscordSystem {
     site: Site,
     discord: FakeDiscord,
     llm: FakeLlm,
@@ -18,7 +18,7 @@ struct Wires {
     chat: u64,
 }
 
-impl Wires {
+impl DiscordSystem {
     async fn new(on: On) -> Self {
         let (mut site, llm) = (Site::new(on).await, FakeLlm::start().await);
         let discord = FakeDiscord::start().await;
@@ -105,41 +105,41 @@ fn calling(tool: &str, arguments: &Value) -> Turn {
 /// Proves MC-45, M3, A2, A4, R10, O1, O5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_main_job_over_discord_with_troubles() {
-    let wires = Wires::new(On::Sqlite).await;
-    let running = wires.start().await;
+    let system = DiscordSystem::new(On::Sqlite).await;
+    let running = system.start().await;
     let report = json!({ "path": "notes/rivers.md", "content": "# Rivers\n\nThey flow." });
     let render = json!({ "markdown": "# Rivers\n\nThey flow.", "fileName": "rivers" });
-    wires.llm.will(calling("write_file", &report)).will(calling("render_pdf", &render));
-    wires.llm.will(llm::text("Here it is."));
-    wires.discord.faults("send", Trouble::LoseAnswer, 1);
-    wires.says("write a report about rivers");
-    let question = wires.offered("Allow once").await;
-    wires.discord.faults("send", Trouble::LoseAnswer, 2);
-    wires.discord.fault("edit", Trouble::LoseAnswer);
-    wires.discord.hangs_up();
-    let press = wires.discord.presses(wires.chat, wires.ann, (question, "Allow once"));
-    wires.until("Here it is.").await;
+    system.llm.will(calling("write_file", &report)).will(calling("render_pdf", &render));
+    system.llm.will(llm::text("Here it is."));
+    system.discord.faults("send", Trouble::LoseAnswer, 1);
+    system.says("write a report about rivers");
+    let question = system.offered("Allow once").await;
+    system.discord.faults("send", Trouble::LoseAnswer, 2);
+    system.discord.fault("edit", Trouble::LoseAnswer);
+    system.discord.hangs_up();
+    let press = system.discord.presses(system.chat, system.ann, (question, "Allow once"));
+    system.until("Here it is.").await;
 
-    let shown = wires.discord.messages(wires.chat);
-    let files: Vec<_> = shown.iter().filter_map(|message| wires.discord.file(message)).collect();
+    let shown = system.discord.messages(system.chat);
+    let files: Vec<_> = shown.iter().filter_map(|message| system.discord.file(message)).collect();
     assert_eq!(files.len(), 2, "{shown:#?}");
     assert_eq!((files[0].0.as_str(), files[1].0.as_str()), ("rivers.png", "rivers.pdf"));
     assert!(files[1].1.starts_with(b"%PDF"));
-    assert_eq!(wires.count("Here it is."), 1);
+    assert_eq!(system.count("Here it is."), 1);
     let settled = |text: &&String| text.contains("Allowed by Ann");
-    assert_eq!(wires.discord.reads(wires.chat).iter().filter(settled).count(), 1);
+    assert_eq!(system.discord.reads(system.chat).iter().filter(settled).count(), 1);
     let each = "one each: the request, the question, the first page, the file, the end";
     assert_eq!(shown.len(), 5, "{each}: {shown:#?}");
-    assert_eq!(wires.discord.answer(press).map(|(kind, _)| kind), Some(6));
+    assert_eq!(system.discord.answer(press).map(|(kind, _)| kind), Some(6));
     eventually("the presser is told", async || {
-        (wires.discord.whispers(press).len() == 1).then_some(())
+        (system.discord.whispers(press).len() == 1).then_some(())
     })
     .await;
-    assert_eq!(wires.discord.introductions().1, 1, "the session was taken up again");
-    assert_eq!(wires.llm.problems(), Vec::<String>::new());
-    wires.stop(running).await;
-    wires.no_secret_is_left();
-    wires.site.end().await;
+    assert_eq!(system.discord.introductions().1, 1, "the session was taken up again");
+    assert_eq!(system.llm.problems(), Vec::<String>::new());
+    system.stop(running).await;
+    system.no_secret_is_left();
+    system.site.end().await;
 }
 
 /// Messages sent during downtime are read afterwards, in the private chat and in channels with
@@ -147,39 +147,39 @@ async fn the_main_job_over_discord_with_troubles() {
 /// Proves R10, M1, M12.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_reads_back_what_was_missed_and_commands_are_answered() {
-    let wires = Wires::new(On::Postgres).await;
-    let general = wires.discord.general();
-    wires.llm.will(llm::text("One."));
-    let running = wires.start().await;
-    wires.says("first");
-    wires.until("One.").await;
-    wires.stop(running).await;
+    let system = DiscordSystem::new(On::Postgres).await;
+    let general = system.discord.general();
+    system.llm.will(llm::text("One."));
+    let running = system.start().await;
+    system.says("first");
+    system.until("One.").await;
+    system.stop(running).await;
 
-    wires.llm.will(llm::text("Two.")).will(llm::text("Two."));
-    wires.says("second");
-    wires.discord.says(general, wires.ann, "not for the bot");
+    system.llm.will(llm::text("Two.")).will(llm::text("Two."));
+    system.says("second");
+    system.discord.says(general, system.ann, "not for the bot");
     let mention = format!("<@{}> third", fakes::discord::BOT_ID);
-    wires.discord.says(general, wires.ann, &mention);
-    let running = wires.start().await;
-    wires.until("Two.").await;
+    system.discord.says(general, system.ann, &mention);
+    let running = system.start().await;
+    system.until("Two.").await;
     eventually("the mention is answered", async || {
-        (wires.discord.reads(general) == ["Two."]).then_some(())
+        (system.discord.reads(general) == ["Two."]).then_some(())
     })
     .await;
-    assert_eq!(wires.llm.requests().len(), 3);
+    assert_eq!(system.llm.requests().len(), 3);
 
     eventually("the commands are offered", async || {
-        let offered = wires.discord.commands();
+        let offered = system.discord.commands();
         offered.iter().any(|command| command["name"] == "whoami").then_some(())
     })
     .await;
-    let called = wires.discord.calls_command(wires.chat, wires.ann, ("whoami", ""));
+    let called = system.discord.calls_command(system.chat, system.ann, ("whoami", ""));
     eventually("the command is answered", async || {
-        let mut shown = wires.discord.whispers(called);
-        shown.extend(wires.discord.reads(wires.chat));
-        shown.iter().find(|text| text.contains(&wires.ann.to_string())).map(|_| ())
+        let mut shown = system.discord.whispers(called);
+        shown.extend(system.discord.reads(system.chat));
+        shown.iter().find(|text| text.contains(&system.ann.to_string())).map(|_| ())
     })
     .await;
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.stop(running).await;
+    system.site.end().await;
 }

@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 use crate::{
-    end_to_end::telegram::{By, Vendor, Wires, client},
+    end_to_end::telegram::{By, TelegramSystem, Vendor, client},
     support::process::{On, Running, eventually},
 };
 
 const READ: &str = "configuration reloaded";
 
 /// Changes the agent's instructions, in the file only.
-fn rewrite(wires: &mut Wires, prompt: &str) {
-    let models = wires.model.split("[[agents]]").next().unwrap_or_default().to_owned();
-    wires.model = format!(
+fn rewrite(system: &mut TelegramSystem, prompt: &str) {
+    let models = system.model.split("[[agents]]").next().unwrap_or_default().to_owned();
+    system.model = format!(
         "{models}[[agents]]\nid = \"default\"\nmodel = \"main\"\nsystem_prompt = \"{prompt}\"\n"
     );
-    wires.configure(By::Poll);
+    system.configure(By::Poll);
 }
 
 async fn says(running: &Running, what: &str, times: usize) {
@@ -30,41 +30,41 @@ async fn says(running: &Running, what: &str, times: usize) {
 }
 
 /// The last input of the model.
-fn prompted(wires: &Wires) -> String {
-    wires.llm.requests().last().expect("it was asked").body.to_string()
+fn prompted(system: &TelegramSystem) -> String {
+    system.llm.requests().last().expect("it was asked").body.to_string()
 }
 
 /// A turn whose model request takes longer than a lease.
-async fn is_thinking(wires: &Wires) {
+async fn is_thinking(system: &TelegramSystem) {
     let by = Duration::from_secs(4);
-    let asked = wires.llm.requests().len();
-    wires.llm.will(Fault::SlowHeaders { turn: llm::text("Thought through."), by });
-    wires.says("think long");
-    eventually("it thinks", async || (wires.llm.requests().len() > asked).then_some(())).await;
+    let asked = system.llm.requests().len();
+    system.llm.will(Fault::SlowHeaders { turn: llm::text("Thought through."), by });
+    system.says("think long");
+    eventually("it thinks", async || (system.llm.requests().len() > asked).then_some(())).await;
 }
 
 async fn a_turn_outlives_the_configuration(on: On) {
-    let mut wires = Wires::new(on, Vendor::OpenAi).await;
-    rewrite(&mut wires, "You are Penny.");
-    let running = wires.start(By::Poll).await;
-    is_thinking(&wires).await;
-    rewrite(&mut wires, "You are Nickel.");
+    let mut system = TelegramSystem::new(on, Vendor::OpenAi).await;
+    rewrite(&mut system, "You are Penny.");
+    let running = system.start(By::Poll).await;
+    is_thinking(&system).await;
+    rewrite(&mut system, "You are Nickel.");
     running.hang_up().await;
     says(&running, READ, 1).await;
     let changed = r#"agents.default.system_prompt: \"You are Penny.\" → \"You are Nickel.\""#;
     assert!(running.said().contains(changed), "{}", running.said());
-    assert_eq!(wires.count("Thought through."), 0, "it is still thinking");
+    assert_eq!(system.count("Thought through."), 0, "it is still thinking");
 
     // Other conversations do not wait for it; the turn itself ends as it began.
-    wires.until("Thought through.").await;
-    assert_eq!(wires.llm.requests().len(), 1, "it was thought once");
-    assert!(prompted(&wires).contains("You are Penny."));
-    wires.llm.will(llm::text("Nickel."));
-    wires.says("who are you?");
-    wires.until("Nickel.").await;
-    assert!(prompted(&wires).contains("You are Nickel."));
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.until("Thought through.").await;
+    assert_eq!(system.llm.requests().len(), 1, "it was thought once");
+    assert!(prompted(&system).contains("You are Penny."));
+    system.llm.will(llm::text("Nickel."));
+    system.says("who are you?");
+    system.until("Nickel.").await;
+    assert!(prompted(&system).contains("You are Nickel."));
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// Running turns continue with the configuration with which they started.
@@ -84,34 +84,34 @@ async fn a_turn_outlives_the_configuration_on_postgres() {
 /// Proves O3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_configuration_is_taken_whole_or_not_at_all() {
-    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    rewrite(&mut wires, "You are Penny.");
-    let running = wires.start(By::Poll).await;
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    rewrite(&mut system, "You are Penny.");
+    let running = system.start(By::Poll).await;
     let made = ["token", "--api", "ops", "--role", "owner"];
-    let (good, token) = wires.site.run(&made).await;
+    let (good, token) = system.site.run(&made).await;
     assert!(good, "{token}");
     let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
-    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port.number());
+    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", system.port.number());
     let ask = async |method| {
         let asked = client().request(method, &url).bearer_auth(token).send().await.unwrap();
         (asked.status().as_u16(), asked.json::<Value>().await.unwrap())
     };
     assert_eq!(ask(Method::GET).await, (200, json!({ "changes": [] })));
 
-    rewrite(&mut wires, "You are Nickel.\"\nmood = \"good");
+    rewrite(&mut system, "You are Nickel.\"\nmood = \"good");
     let (status, problem) = ask(Method::PUT).await;
     assert_eq!(status, 409);
     assert!(problem["detail"].to_string().contains("mood"), "{problem}");
     running.hang_up().await;
     says(&running, "nothing has changed", 1).await;
 
-    rewrite(&mut wires, "You are Nickel.");
+    rewrite(&mut system, "You are Nickel.");
     let changes = json!([r#"agents.default.system_prompt: "You are Penny." → "You are Nickel.""#]);
     assert_eq!(ask(Method::GET).await, (200, json!({ "changes": changes })));
-    wires.llm.will(llm::text("Penny."));
-    wires.says("who are you?");
-    wires.until("Penny.").await;
-    assert!(prompted(&wires).contains("You are Penny."), "nothing has been applied");
+    system.llm.will(llm::text("Penny."));
+    system.says("who are you?");
+    system.until("Penny.").await;
+    assert!(prompted(&system).contains("You are Penny."), "nothing has been applied");
 
     assert_eq!(ask(Method::PUT).await, (200, json!({ "changes": changes })));
     eventually("the next one serves", async || {
@@ -119,36 +119,36 @@ async fn a_configuration_is_taken_whole_or_not_at_all() {
         (status == 200 && answer == json!({ "changes": [] })).then_some(())
     })
     .await;
-    wires.llm.will(llm::text("Nickel."));
-    wires.says("and now?");
-    wires.until("Nickel.").await;
-    assert!(prompted(&wires).contains("You are Nickel."));
-    let audit = wires.site.rows("audit").await;
+    system.llm.will(llm::text("Nickel."));
+    system.says("and now?");
+    system.until("Nickel.").await;
+    assert!(prompted(&system).contains("You are Nickel."));
+    let audit = system.site.rows("audit").await;
     let audit = audit.iter().find(|row| row["kind"] == "configuration_reloaded");
     let audit = audit.expect("it is written down").to_string();
     assert!(audit.contains("token:ops") && audit.contains("Nickel"), "{audit}");
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 const OLD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NEW: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// The same message to the webhook `ci`, signed now.
-async fn pushes(wires: &Wires, secret: &str) -> u16 {
+async fn pushes(system: &TelegramSystem, secret: &str) -> u16 {
     let (now, body) = (SystemClock.now(), "{}");
     let signature = SharedSecret::standard(secret).unwrap().sign("m1", now, body.as_bytes());
     let request = client()
-        .post(format!("http://127.0.0.1:{}/hooks/ci", wires.port.number()))
+        .post(format!("http://127.0.0.1:{}/hooks/ci", system.port.number()))
         .header("webhook-id", "m1")
         .header("webhook-timestamp", now.timestamp().to_string())
         .header("webhook-signature", signature);
     request.body(body).send().await.unwrap().status().as_u16()
 }
 
-async fn answers_with(wires: &Wires, secret: &str, status: u16) {
+async fn answers_with(system: &TelegramSystem, secret: &str, status: u16) {
     let what = format!("{secret} is answered {status}");
-    eventually(&what, async || (pushes(wires, secret).await == status).then_some(())).await;
+    eventually(&what, async || (pushes(system, secret).await == status).then_some(())).await;
 }
 
 /// A secret is replaced without downtime; after the reload the old one is rejected, and the audit
@@ -156,45 +156,45 @@ async fn answers_with(wires: &Wires, secret: &str, status: u16) {
 /// Proves S6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_old_secret_is_dead_once_the_reload_is_answered() {
-    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    let models = wires.model.clone();
-    let secrets = |wires: &mut Wires, secret: &str, before: Option<&str>| {
-        std::fs::write(wires.site.path("ci.key"), secret).unwrap();
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    let models = system.model.clone();
+    let secrets = |system: &mut TelegramSystem, secret: &str, before: Option<&str>| {
+        std::fs::write(system.site.path("ci.key"), secret).unwrap();
         let before = before.map(|before| format!("previous_secret = {before:?}\n"));
-        wires.model = format!(
+        system.model = format!(
             "{models}[[webhooks_in]]\nname = \"ci\"\nchannel = \"web\"\nchat = \"ann\"\n\
              secret = {{ file = \"ci.key\" }}\n{}",
             before.unwrap_or_default()
         );
-        wires.configure(By::Poll);
+        system.configure(By::Poll);
     };
-    secrets(&mut wires, OLD, None);
-    let running = wires.start(By::Poll).await;
-    let (_, token) = wires.site.run(&["token", "--api", "ops", "--role", "owner"]).await;
+    secrets(&mut system, OLD, None);
+    let running = system.start(By::Poll).await;
+    let (_, token) = system.site.run(&["token", "--api", "ops", "--role", "owner"]).await;
     let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
-    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", wires.port.number());
+    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", system.port.number());
     let reload = async || {
         let sent = client().put(&url).bearer_auth(token).send().await.unwrap();
         let (status, answer) = (sent.status().as_u16(), sent.text().await.unwrap());
         assert_eq!(status, 200, "{answer}");
         answer
     };
-    wires.llm.will(llm::text("Seen."));
-    assert_eq!(pushes(&wires, OLD).await, 200);
-    assert_eq!(pushes(&wires, NEW).await, 401);
+    system.llm.will(llm::text("Seen."));
+    assert_eq!(pushes(&system, OLD).await, 200);
+    assert_eq!(pushes(&system, NEW).await, 401);
 
-    secrets(&mut wires, NEW, Some(OLD));
+    secrets(&mut system, NEW, Some(OLD));
     let changes = reload().await;
     assert!(changes.contains("secrets: changed"), "{changes}");
     assert!(!changes.contains("whsec_"), "{changes}");
-    answers_with(&wires, NEW, 200).await;
-    answers_with(&wires, OLD, 200).await;
+    answers_with(&system, NEW, 200).await;
+    answers_with(&system, OLD, 200).await;
 
-    secrets(&mut wires, NEW, None);
+    secrets(&mut system, NEW, None);
     reload().await;
-    assert_ne!(pushes(&wires, OLD).await, 200, "whichever of the two answers");
-    answers_with(&wires, OLD, 401).await;
-    answers_with(&wires, NEW, 200).await;
-    wires.stop(running).await;
-    wires.site.end().await;
+    assert_ne!(pushes(&system, OLD).await, 200, "whichever of the two answers");
+    answers_with(&system, OLD, 401).await;
+    answers_with(&system, NEW, 200).await;
+    system.stop(running).await;
+    system.site.end().await;
 }

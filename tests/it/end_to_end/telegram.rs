@@ -30,7 +30,7 @@ pub enum By {
 }
 
 /// A gateway, a platform, a model, and Ann in her private chat.
-pub struct Wires {
+pub struct TelegramSystem {
     pub site: Site,
     telegram: FakeTelegram,
     /// The URL at which the gateway expects the platform.
@@ -46,7 +46,7 @@ fn is_report(message: &Shown) -> bool {
     message.document.as_deref() == Some("rivers.pdf")
 }
 
-impl Wires {
+impl TelegramSystem {
     pub async fn new(on: On, vendor: Vendor) -> Self {
         let (mut site, llm) = (Site::new(on).await, FakeLlm::start().await);
         let telegram = FakeTelegram::start().await;
@@ -250,12 +250,12 @@ pub fn client() -> reqwest::Client {
 }
 
 async fn whole_job(on: On, vendor: Vendor, by: By) {
-    let wires = Wires::new(on, vendor).await;
-    let running = wires.start(by).await;
-    wires.main_job().await;
-    wires.stop(running).await;
-    wires.no_secret_is_left().await;
-    wires.site.end().await;
+    let system = TelegramSystem::new(on, vendor).await;
+    let running = system.start(by).await;
+    system.main_job().await;
+    system.stop(running).await;
+    system.no_secret_is_left().await;
+    system.site.end().await;
 }
 
 /// Proves MC-45, MC-55, A4, O1, O5, S11, I10.
@@ -273,21 +273,21 @@ async fn the_main_job_over_anthropic_and_a_webhook() {
 /// A platform that is down at startup is waited for; the gateway is ready meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_while_telegram_is_down_is_survived() {
-    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
     let port = ReservedPort::new();
-    wires.api = format!("http://127.0.0.1:{}", port.number());
-    wires.llm.will(llm::text("Good morning."));
-    let running = wires.start(By::Poll).await;
+    system.api = format!("http://127.0.0.1:{}", port.number());
+    system.llm.will(llm::text("Good morning."));
+    let running = system.start(By::Poll).await;
     eventually("it has tried", async || {
         running.said().contains("Telegram: will retry").then_some(())
     })
     .await;
-    wires.telegram = FakeTelegram::start_on(port.number()).await;
-    wires.chat = wires.telegram.private("Ann");
-    wires.says("are you there?");
-    wires.until("Good morning.").await;
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.telegram = FakeTelegram::start_on(port.number()).await;
+    system.chat = system.telegram.private("Ann");
+    system.says("are you there?");
+    system.until("Good morning.").await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// 429 with a delay, a proxy's error page, responses lost before and after the effect: everything
@@ -295,9 +295,9 @@ async fn a_start_while_telegram_is_down_is_survived() {
 /// Proves R3, I6, M1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn platform_errors_duplicate_no_message() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    let running = wires.start(By::Poll).await;
-    let telegram = &wires.telegram;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    let running = system.start(By::Poll).await;
+    let telegram = &system.telegram;
     telegram.fault("sendMessage", Trouble::TooMany { retry_after: 1 });
     telegram.fault("sendMessage", Trouble::LoseAnswer);
     telegram.fault("editMessageText", Trouble::LoseAnswer);
@@ -305,28 +305,28 @@ async fn platform_errors_duplicate_no_message() {
     telegram.fault("editMessageMedia", Trouble::LoseAnswer);
     telegram.fault("editMessageMedia", Trouble::TooMany { retry_after: 1 });
     telegram.fault("getUpdates", Trouble::LoseAnswer);
-    wires.main_job().await;
-    assert_eq!(wires.count("Here it is."), 1);
-    assert_eq!(wires.shown().into_iter().filter(is_report).count(), 1);
-    assert_eq!(wires.count("…"), 0, "a placeholder shows the first words: {:?}", wires.shown());
-    let begun = wires.shown().into_iter().filter(|shown| shown.text.ends_with('…')).count();
-    assert!(begun <= 1, "one answer to a placeholder was lost: {:?}", wires.shown());
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.main_job().await;
+    assert_eq!(system.count("Here it is."), 1);
+    assert_eq!(system.shown().into_iter().filter(is_report).count(), 1);
+    assert_eq!(system.count("…"), 0, "a placeholder shows the first words: {:?}", system.shown());
+    let begun = system.shown().into_iter().filter(|shown| shown.text.ends_with('…')).count();
+    assert!(begun <= 1, "one answer to a placeholder was lost: {:?}", system.shown());
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// Model failures: a busy server, a truncated answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn troubles_of_the_model_are_overcome() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    wires.llm.will(llm::busy("1"));
-    wires.llm.will(Fault::Cut { turn: llm::text("A broken thought"), after: 2 });
-    wires.llm.will(llm::text("A whole thought."));
-    let running = wires.start(By::Poll).await;
-    wires.says("think");
-    wires.until("A whole thought.").await;
-    wires.stop(running).await;
-    wires.site.end().await;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    system.llm.will(llm::busy("1"));
+    system.llm.will(Fault::Cut { turn: llm::text("A broken thought"), after: 2 });
+    system.llm.will(llm::text("A whole thought."));
+    let running = system.start(By::Poll).await;
+    system.says("think");
+    system.until("A whole thought.").await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// A photo goes from the platform to the model, and into no row and no log line.
@@ -335,25 +335,25 @@ async fn troubles_of_the_model_are_overcome() {
 async fn a_photo_is_seen_by_the_model_and_by_nobody_else() {
     let photo = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
     for (on, vendor) in [(On::Sqlite, Vendor::OpenAi), (On::Postgres, Vendor::Anthropic)] {
-        let mut wires = Wires::new(on, vendor).await;
-        wires.model += "vision = true\n";
-        wires.llm.will(llm::text("A street."));
-        let running = wires.start(By::Poll).await;
+        let mut system = TelegramSystem::new(on, vendor).await;
+        system.model += "vision = true\n";
+        system.llm.will(llm::text("A street."));
+        let running = system.start(By::Poll).await;
         let file = File::new("", "image/jpeg", &photo[..]);
-        wires.telegram.user_sends(wires.chat, "Ann", ("photo", file));
-        wires.until("A street.").await;
-        let request = wires.llm.requests()[0].body.to_string();
+        system.telegram.user_sends(system.chat, "Ann", ("photo", file));
+        system.until("A street.").await;
+        let request = system.llm.requests()[0].body.to_string();
         let begin = request.find("/9j/").expect("the picture");
         assert!(request[..begin].contains("image/jpeg"));
         let piece = &request[begin..begin + 200];
         for table in TABLES {
-            let rows = wires.rows(table).await;
+            let rows = system.rows(table).await;
             assert!(!rows.iter().any(|row| row.to_string().contains(piece)), "{table}");
         }
         assert!(!running.said().contains(piece), "the log");
-        assert_eq!(wires.llm.problems(), Vec::<String>::new());
-        wires.stop(running).await;
-        wires.site.end().await;
+        assert_eq!(system.llm.problems(), Vec::<String>::new());
+        system.stop(running).await;
+        system.site.end().await;
     }
 }
 
@@ -361,44 +361,44 @@ async fn a_photo_is_seen_by_the_model_and_by_nobody_else() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pictures_of_one_answer_are_one_album() {
     let photo = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
     let send = json!({ "filePath": "inbox/a.jpg" }).to_string();
-    wires.llm.will(llm::text("").call("c1", "send_file", &send).call("c2", "send_file", &send));
-    wires.llm.will(llm::text("Twice."));
-    let running = wires.start(By::Poll).await;
+    system.llm.will(llm::text("").call("c1", "send_file", &send).call("c2", "send_file", &send));
+    system.llm.will(llm::text("Twice."));
+    let running = system.start(By::Poll).await;
     let file = File::new("a.jpg", "image/jpeg", &photo[..]);
-    wires.telegram.user_sends(wires.chat, "Ann", ("document", file));
-    wires.until("Twice.").await;
-    let albums = wires.telegram.granted("sendMediaGroup");
+    system.telegram.user_sends(system.chat, "Ann", ("document", file));
+    system.until("Twice.").await;
+    let albums = system.telegram.granted("sendMediaGroup");
     let pictures = albums[0]["media"].as_str().expect("JSON").matches("\"photo\"").count();
     assert_eq!((albums.len(), pictures), (1, 2));
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// A repeated update, before and after a restart, is processed once.
 /// Proves M1, R9.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_that_comes_twice_is_taken_once() {
-    let wires = Wires::new(On::Postgres, Vendor::OpenAi).await;
-    wires.llm.will(llm::text("One.")).will(llm::text("Two.")).will(llm::text("Three."));
-    wires.says("first");
-    let update = wires.telegram.waiting()[0];
-    wires.telegram.repeat(update);
-    let running = wires.start(By::Poll).await;
-    wires.until("One.").await;
-    wires.telegram.repeat(update);
-    wires.says("second");
-    wires.until("Two.").await;
-    wires.stop(running).await;
-    wires.telegram.repeat(update);
-    wires.says("third");
-    let running = wires.start(By::Poll).await;
-    wires.until("Three.").await;
-    assert_eq!(wires.llm.requests().len(), 3);
-    assert_eq!(wires.shown().len(), 3, "{:?}", wires.shown());
-    wires.stop(running).await;
-    wires.site.end().await;
+    let system = TelegramSystem::new(On::Postgres, Vendor::OpenAi).await;
+    system.llm.will(llm::text("One.")).will(llm::text("Two.")).will(llm::text("Three."));
+    system.says("first");
+    let update = system.telegram.waiting()[0];
+    system.telegram.repeat(update);
+    let running = system.start(By::Poll).await;
+    system.until("One.").await;
+    system.telegram.repeat(update);
+    system.says("second");
+    system.until("Two.").await;
+    system.stop(running).await;
+    system.telegram.repeat(update);
+    system.says("third");
+    let running = system.start(By::Poll).await;
+    system.until("Three.").await;
+    assert_eq!(system.llm.requests().len(), 3);
+    assert_eq!(system.shown().len(), 3, "{:?}", system.shown());
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// A backup of a running gateway, restored on another machine, loses nothing: an open approval is
@@ -406,32 +406,32 @@ async fn an_update_that_comes_twice_is_taken_once() {
 /// Proves R12, O6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_is_restored_elsewhere() {
-    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    let mut running = wires.start(By::Poll).await;
-    wires.main_job().await;
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    let mut running = system.start(By::Poll).await;
+    system.main_job().await;
     let note = json!({ "path": "notes/b.md", "content": "b" });
-    wires.llm.will(calling("write_file", &note)).will(llm::text("It is noted."));
-    wires.says("note it");
+    system.llm.will(calling("write_file", &note)).will(llm::text("It is noted."));
+    system.says("note it");
     let open = |m: &Shown| m.buttons.iter().any(|(label, _)| label == "Allow once");
-    eventually("the question", async || wires.shown().iter().any(open).then_some(())).await;
+    eventually("the question", async || system.shown().iter().any(open).then_some(())).await;
     let login = |site: &Site| site.path("data/mcp_logins/far.json");
-    fs::create_dir(login(&wires.site).parent().unwrap()).unwrap();
-    fs::write(login(&wires.site), "{}").unwrap();
-    fs::set_permissions(login(&wires.site), fs::Permissions::from_mode(0o600)).unwrap();
-    let archive = wires.site.path("b.tar");
+    fs::create_dir(login(&system.site).parent().unwrap()).unwrap();
+    fs::write(login(&system.site), "{}").unwrap();
+    fs::set_permissions(login(&system.site), fs::Permissions::from_mode(0o600)).unwrap();
+    let archive = system.site.path("b.tar");
     let archive = archive.to_str().expect("a plain path");
-    let (good, said) = wires.site.run(&["backup", archive]).await;
+    let (good, said) = system.site.run(&["backup", archive]).await;
     assert!(good && said.contains("contains the database and all files"), "{said}");
     running.kill().await;
 
-    let home = wires.site.elsewhere().await;
-    let lost = std::mem::replace(&mut wires.site, home);
-    wires.configure(By::Poll);
-    let (good, said) = wires.site.run(&["restore", archive]).await;
+    let home = system.site.elsewhere().await;
+    let lost = std::mem::replace(&mut system.site, home);
+    system.configure(By::Poll);
+    let (good, said) = system.site.run(&["restore", archive]).await;
     assert!(good, "{said}");
-    let (again, said) = wires.site.run(&["restore", archive]).await;
+    let (again, said) = system.site.run(&["restore", archive]).await;
     assert!(!again && said.contains("already exists"), "{said}");
-    assert_eq!(wires.site.integrity().await, "ok");
+    assert_eq!(system.site.integrity().await, "ok");
     let artifacts = |site: &Site| {
         let files = site.files().into_iter();
         let kept =
@@ -439,28 +439,28 @@ async fn a_backup_is_restored_elsewhere() {
         kept.map(|(_, bytes)| bytes).collect::<BTreeSet<_>>()
     };
     assert!(!artifacts(&lost).is_empty());
-    assert_eq!(artifacts(&wires.site), artifacts(&lost));
-    let mode = fs::metadata(login(&wires.site)).unwrap().permissions().mode();
+    assert_eq!(artifacts(&system.site), artifacts(&lost));
+    let mode = fs::metadata(login(&system.site)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "who is signed in is nobody else's");
 
-    let running = wires.start(By::Poll).await;
-    wires.presses("Allow once").await;
-    wires.until("It is noted.").await;
-    let files = wires.site.files();
+    let running = system.start(By::Poll).await;
+    system.presses("Allow once").await;
+    system.until("It is noted.").await;
+    let files = system.site.files();
     assert!(files.iter().any(|(path, bytes)| path.ends_with("notes/b.md") && bytes == b"b"));
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// A damaged or invalid archive changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_backup_is_refused() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    let running = wires.start(By::Poll).await;
-    wires.main_job().await;
-    let archive = wires.site.path("b.tar");
-    wires.site.run(&["backup", archive.to_str().expect("a plain path")]).await;
-    wires.stop(running).await;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    let running = system.start(By::Poll).await;
+    system.main_job().await;
+    let archive = system.site.path("b.tar");
+    system.site.run(&["backup", archive.to_str().expect("a plain path")]).await;
+    system.stop(running).await;
     let whole = std::fs::read(&archive).expect("it was written");
     let pdf = whole.windows(4).position(|bytes| bytes == b"%PDF").expect("the report");
     let mut damaged = whole.clone();
@@ -470,7 +470,7 @@ async fn a_damaged_backup_is_refused() {
         (whole[..whole.len() / 2].to_vec(), "is not a complete backup"),
         (b"hello".to_vec(), "is not a complete backup"),
     ] {
-        let home = wires.site.elsewhere().await;
+        let home = system.site.elsewhere().await;
         let file = home.path("bad.tar");
         std::fs::write(&file, bytes).expect("a writable folder");
         let (good, said) = home.run(&["restore", file.to_str().expect("a plain path")]).await;
@@ -485,16 +485,16 @@ async fn a_damaged_backup_is_refused() {
 /// Proves R9, I1, I2.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reordered_updates_are_neither_duplicated_nor_lost() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    wires.llm.always(llm::text("Heard."));
-    wires.telegram.disorders(10, 20);
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    system.llm.always(llm::text("Heard."));
+    system.telegram.disorders(10, 20);
     for (round, by) in [By::Poll, By::Push].into_iter().enumerate() {
-        let running = wires.start(by).await;
+        let running = system.start(by).await;
         for number in round * 40..(round + 1) * 40 {
-            wires.says(&number.to_string());
+            system.says(&number.to_string());
         }
         let said = eventually("all are answered", async || {
-            let events = wires.events().await;
+            let events = system.events().await;
             let of = |kind: &str| events.iter().filter(|(_, e)| e["kind"] == kind).collect();
             let (said, replied): (Vec<_>, Vec<_>) = (of("said"), of("replied"));
             let upto = replied.iter().filter_map(|(_, e)| e["upto"].as_i64()).max()?;
@@ -507,17 +507,17 @@ async fn reordered_updates_are_neither_duplicated_nor_lost() {
             assert!(number.abs_diff(place) <= 1, "{said:?}");
         }
         assert_eq!(said.len(), (round + 1) * 40, "{said:?}");
-        wires.stop(running).await;
+        system.stop(running).await;
     }
-    wires.site.end().await;
+    system.site.end().await;
 }
 
 /// A press is acknowledged once; a failed acknowledgement does not affect the decision.
 /// Proves A2.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acknowledgement_that_fails_costs_no_decision() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    let running = wires.start(By::Poll).await;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    let running = system.start(By::Poll).await;
     let late = "Bad Request: query is too old and response timeout expired".to_owned();
     let troubles = [
         Trouble::Page { code: 502 },
@@ -527,33 +527,33 @@ async fn an_acknowledgement_that_fails_costs_no_decision() {
     for (number, trouble) in troubles.into_iter().enumerate() {
         let done = format!("Saved {number}.");
         let save = json!({ "path": format!("{number}.md"), "content": "x" });
-        wires.llm.will(calling("write_file", &save)).will(llm::text(&done));
-        wires.telegram.fault("answerCallbackQuery", trouble);
-        wires.says("save");
-        wires.presses("Allow once").await;
-        wires.until(&done).await;
+        system.llm.will(calling("write_file", &save)).will(llm::text(&done));
+        system.telegram.fault("answerCallbackQuery", trouble);
+        system.says("save");
+        system.presses("Allow once").await;
+        system.until(&done).await;
     }
-    let calls = wires.telegram.calls();
+    let calls = system.telegram.calls();
     let answers = calls.iter().filter(|call| call.method == "answerCallbackQuery").count();
     assert_eq!(answers, 5, "two of them are tried again, and none that comes too late");
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// Unreadable updates are kept, and block nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_that_cannot_be_read_is_kept() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    wires.llm.will(llm::text("Still here."));
-    let running = wires.start(By::Poll).await;
-    wires.telegram.push_raw(json!({ "message": { "message_id": "not a number" } }));
-    wires.says("and this one?");
-    wires.until("Still here.").await;
-    let kept = wires.rows("unparsed").await;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    system.llm.will(llm::text("Still here."));
+    let running = system.start(By::Poll).await;
+    system.telegram.push_raw(json!({ "message": { "message_id": "not a number" } }));
+    system.says("and this one?");
+    system.until("Still here.").await;
+    let kept = system.rows("unparsed").await;
     assert_eq!(kept.len(), 1);
     assert!(kept[0]["raw"].as_str().unwrap().contains("not a number"), "{kept:?}");
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// Leases of a killed process on SQLite are released by the next one: a turn continues although its
@@ -562,35 +562,35 @@ async fn an_update_that_cannot_be_read_is_kept() {
 /// Proves R5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
-    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    wires.site.variable("COUNTERSIGN__STORE__LEASE_DURATION", "1h");
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    system.site.variable("COUNTERSIGN__STORE__LEASE_DURATION", "1h");
     let late = Fault::SlowHeaders { turn: llm::text("Too late."), by: Duration::from_mins(5) };
-    wires.llm.will(late);
-    let mut running = wires.start(By::Poll).await;
-    wires.says("think long");
-    eventually("it thinks", async || (wires.llm.requests().len() == 1).then_some(())).await;
+    system.llm.will(late);
+    let mut running = system.start(By::Poll).await;
+    system.says("think long");
+    eventually("it thinks", async || (system.llm.requests().len() == 1).then_some(())).await;
     let leases = async || {
-        let held = wires.site.rows("conversations").await;
+        let held = system.site.rows("conversations").await;
         held.iter().map(|row| row["lease_until"].as_i64().unwrap()).max().unwrap()
     };
     let until = leases().await;
 
-    let mut second = wires.site.start(&[("COUNTERSIGN__ADMIN__LISTEN", "127.0.0.1:0")]);
+    let mut second = system.site.start(&[("COUNTERSIGN__ADMIN__LISTEN", "127.0.0.1:0")]);
     assert!(!second.ended().await.success());
-    let lock = wires.site.path("countersign.db.lock");
+    let lock = system.site.path("countersign.db.lock");
     assert!(second.said().contains(lock.to_str().unwrap()), "{}", second.said());
-    let (good, said) = wires.site.run(&["pair"]).await;
+    let (good, said) = system.site.run(&["pair"]).await;
     assert!(good, "{said}");
 
     running.kill().await;
     assert_eq!(leases().await, until, "the dead process still holds its lease");
-    wires.llm.will(llm::text("Thought through."));
-    let running = wires.start(By::Poll).await;
-    wires.until("Thought through.").await;
+    system.llm.will(llm::text("Thought through."));
+    let running = system.start(By::Poll).await;
+    system.until("Thought through.").await;
     assert!(SystemClock.now().timestamp_millis() < until, "the lease has not expired meanwhile");
-    assert_eq!(wires.count("Too late."), 0);
-    wires.stop(running).await;
-    wires.site.end().await;
+    assert_eq!(system.count("Too late."), 0);
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// A `kill -9` with an open approval, and a stop during a model request, lose nothing: both
@@ -598,33 +598,33 @@ async fn a_turn_goes_on_at_once_after_a_kill_on_sqlite() {
 /// Proves O5, A14.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_in_the_middle_costs_nothing() {
-    let wires = Wires::new(On::Postgres, Vendor::OpenAi).await;
+    let system = TelegramSystem::new(On::Postgres, Vendor::OpenAi).await;
     let save = json!({ "path": "a.md", "content": "A" });
-    wires.llm.will(calling("write_file", &save));
-    let mut running = wires.start(By::Poll).await;
-    wires.says("save a");
+    system.llm.will(calling("write_file", &save));
+    let mut running = system.start(By::Poll).await;
+    system.says("save a");
     let question = "Allow write_file?";
     eventually(question, async || {
-        let open = wires.shown().into_iter().find(|message| !message.buttons.is_empty());
+        let open = system.shown().into_iter().find(|message| !message.buttons.is_empty());
         open.map(|message| assert!(message.text.starts_with(question), "{}", message.text))
     })
     .await;
     running.kill().await;
 
     let late = Fault::SlowHeaders { turn: llm::text("Too late."), by: Duration::from_mins(1) };
-    wires.llm.will(late);
-    let running = wires.start(By::Poll).await;
-    wires.presses("Allow once").await;
-    eventually("the model is asked", async || (wires.llm.requests().len() == 2).then_some(()))
+    system.llm.will(late);
+    let running = system.start(By::Poll).await;
+    system.presses("Allow once").await;
+    eventually("the model is asked", async || (system.llm.requests().len() == 2).then_some(()))
         .await;
-    wires.stop(running).await;
+    system.stop(running).await;
 
-    wires.llm.will(llm::text("Saved."));
-    let running = wires.start(By::Poll).await;
-    wires.until("Saved.").await;
-    assert_eq!(wires.count("Too late."), 0);
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.llm.will(llm::text("Saved."));
+    let running = system.start(By::Poll).await;
+    system.until("Saved.").await;
+    assert_eq!(system.count("Too late."), 0);
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// A database outage during a model request loses nothing: the model's answer is shown, and the
@@ -632,51 +632,51 @@ async fn an_end_in_the_middle_costs_nothing() {
 /// Proves R5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_goes_away_and_comes_back_costs_nothing() {
-    let wires = Wires::new(On::Postgres, Vendor::OpenAi).await;
+    let system = TelegramSystem::new(On::Postgres, Vendor::OpenAi).await;
     let slow = Fault::SlowHeaders { turn: llm::text("Kept."), by: Duration::from_secs(1) };
-    wires.llm.will(slow).will(llm::text("Found.")).will(llm::text("Onwards."));
-    let running = wires.start(By::Poll).await;
-    wires.says("think long");
-    eventually("the model is asked", async || (wires.llm.requests().len() == 1).then_some(()))
+    system.llm.will(slow).will(llm::text("Found.")).will(llm::text("Onwards."));
+    let running = system.start(By::Poll).await;
+    system.says("think long");
+    eventually("the model is asked", async || (system.llm.requests().len() == 1).then_some(()))
         .await;
-    wires.site.lose_database().await;
+    system.site.lose_database().await;
     eventually("the reply cannot be recorded", async || {
         running.said().contains("database operation failed, will retry").then_some(())
     })
     .await;
-    wires.says("still there?");
-    wires.site.find_database().await;
-    let back = tokio::time::timeout(Duration::from_secs(10), wires.until("Found."));
+    system.says("still there?");
+    system.site.find_database().await;
+    let back = tokio::time::timeout(Duration::from_secs(10), system.until("Found."));
     back.await.expect("it works again within ten seconds");
-    assert_eq!(wires.count("Kept."), 1);
+    assert_eq!(system.count("Kept."), 1);
     eventually("both are answered", async || {
-        let said = wires.rows("events").await;
+        let said = system.rows("events").await;
         (said.iter().filter(|row| row.to_string().contains("said")).count() >= 2).then_some(())
     })
     .await;
-    wires.stop(running).await;
-    wires.site.end().await;
+    system.stop(running).await;
+    system.site.end().await;
 }
 
 /// A bot moves from polling to a webhook and back; requests without the secret are rejected.
 /// Proves R9, S6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_moves_between_polling_and_a_webhook() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
     for (by, text) in [(By::Poll, "One."), (By::Push, "Two."), (By::Poll, "Three.")] {
-        wires.llm.will(llm::text(text));
+        system.llm.will(llm::text(text));
         // Sent during downtime: it waits on the platform.
-        wires.says("go on");
-        let running = wires.start(by).await;
-        wires.until(text).await;
+        system.says("go on");
+        let running = system.start(by).await;
+        system.until(text).await;
         let forged = json!({ "update_id": 1, "message": { "text": "let me in" } });
-        let url = format!("http://127.0.0.1:{}/channels/tg/webhook", wires.port.number());
+        let url = format!("http://127.0.0.1:{}/channels/tg/webhook", system.port.number());
         let answer = client().post(url).json(&forged).send().await.unwrap().status().as_u16();
         assert_eq!(answer, if matches!(by, By::Push) { 401 } else { 404 });
-        wires.stop(running).await;
+        system.stop(running).await;
     }
-    assert_eq!(wires.llm.requests().len(), 3);
-    wires.site.end().await;
+    assert_eq!(system.llm.requests().len(), 3);
+    system.site.end().await;
 }
 
 /// The whole program with the demo model, behind a proxy that validates each request against the
@@ -689,26 +689,26 @@ async fn every_request_of_a_job_is_what_the_official_schema_wants() {
         value.into_string().expect("it is text")
     };
     let port = set("COUNTERSIGN_FAKE_PORT").parse().expect("a port");
-    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    wires.telegram = FakeTelegram::start_on(port).await;
-    wires.chat = wires.telegram.private("Ann");
-    wires.api = set("COUNTERSIGN_PROXY_URL");
-    wires.model = "[[models]]\nid = \"main\"\nprovider = \"demo\"\n".to_owned();
-    let running = wires.start(By::Poll).await;
-    wires.says("save a note: buy honey");
-    wires.presses("Allow once").await;
-    shows(&wires, "a word on the note", |m| m.text.contains("I saved")).await;
-    wires.says("write a report about bees as pdf");
-    shows(&wires, "the report", |m| m.document.as_deref() == Some("bees.pdf")).await;
-    shows(&wires, "a last word", |m| m.text.contains("Your document is ready")).await;
-    wires.stop(running).await;
-    let running = wires.start(By::Push).await;
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    system.telegram = FakeTelegram::start_on(port).await;
+    system.chat = system.telegram.private("Ann");
+    system.api = set("COUNTERSIGN_PROXY_URL");
+    system.model = "[[models]]\nid = \"main\"\nprovider = \"demo\"\n".to_owned();
+    let running = system.start(By::Poll).await;
+    system.says("save a note: buy honey");
+    system.presses("Allow once").await;
+    shows(&system, "a word on the note", |m| m.text.contains("I saved")).await;
+    system.says("write a report about bees as pdf");
+    shows(&system, "the report", |m| m.document.as_deref() == Some("bees.pdf")).await;
+    shows(&system, "a last word", |m| m.text.contains("Your document is ready")).await;
+    system.stop(running).await;
+    let running = system.start(By::Push).await;
     eventually("the webhook is set", async || {
-        (!wires.telegram.granted("setWebhook").is_empty()).then_some(())
+        (!system.telegram.granted("setWebhook").is_empty()).then_some(())
     })
     .await;
-    wires.stop(running).await;
-    let log = client().get(format!("{}/_shim/log", wires.api)).send().await.unwrap();
+    system.stop(running).await;
+    let log = client().get(format!("{}/_shim/log", system.api)).send().await.unwrap();
     let log: Vec<Value> = serde_json::from_str(&log.text().await.unwrap()).unwrap();
     for method in [
         "getUpdates",
@@ -723,11 +723,11 @@ async fn every_request_of_a_job_is_what_the_official_schema_wants() {
     let is_bad = |call: &&Value| call["problems"] != json!([]) || !call["bad_updates"].is_null();
     let bad: Vec<_> = log.iter().filter(is_bad).collect();
     assert!(bad.is_empty(), "{bad:#?}");
-    wires.site.end().await;
+    system.site.end().await;
 }
 
-async fn shows(wires: &Wires, what: &str, is: impl Fn(&Shown) -> bool) {
-    eventually(what, async || wires.shown().iter().any(&is).then_some(())).await;
+async fn shows(system: &TelegramSystem, what: &str, is: impl Fn(&Shown) -> bool) {
+    eventually(what, async || system.shown().iter().any(&is).then_some(())).await;
 }
 
 /// A pairing code comes with a link that sends it, if the platform reports the bot's name; anybody
@@ -735,23 +735,23 @@ async fn shows(wires: &Wires, what: &str, is: impl Fn(&Shown) -> bool) {
 /// Proves S5.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pairing_code_comes_with_its_link() {
-    let wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    let mut running = wires.start(By::Poll).await;
-    let (went_well, said) = wires.site.run(&["pair"]).await;
+    let system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    let mut running = system.start(By::Poll).await;
+    let (went_well, said) = system.site.run(&["pair"]).await;
     assert!(went_well, "{said}");
     let code = said.lines().next().expect("the code");
     assert!(said.contains(&format!("https://t.me/counter_bot?start={code}\n")), "{said}");
-    let eve = wires.telegram.private("Eve");
-    wires.telegram.user_says(eve, "Eve", &format!("/start {code}"));
+    let eve = system.telegram.private("Eve");
+    system.telegram.user_says(eve, "Eve", &format!("/start {code}"));
     eventually("Eve is let in", async || {
-        let shown = wires.telegram.messages(eve);
+        let shown = system.telegram.messages(eve);
         shown.iter().any(|message| message.text.starts_with("Welcome!")).then_some(())
     })
     .await;
     running.stop().await;
-    wires.telegram.fault("getMe", Trouble::Page { code: 502 });
-    let (went_well, said) = wires.site.run(&["pair"]).await;
+    system.telegram.fault("getMe", Trouble::Page { code: 502 });
+    let (went_well, said) = system.site.run(&["pair"]).await;
     assert!(went_well && !said.contains("t.me"), "{said}");
     assert!(said.contains("Send this to the bot."), "{said}");
-    wires.site.end().await;
+    system.site.end().await;
 }

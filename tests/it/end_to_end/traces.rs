@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 use crate::{
-    end_to_end::telegram::{API_KEY, By, Vendor, Wires},
+    end_to_end::telegram::{API_KEY, By, TelegramSystem, Vendor},
     support::process::On,
 };
 
@@ -25,11 +25,11 @@ async fn a_collector_is_sent_what_a_turn_took() {
         axum::serve(listener, Router::new().route("/v1/traces", post(keep))).await
     });
 
-    let mut wires = Wires::new(On::Sqlite, Vendor::OpenAi).await;
-    wires.site.variable("COUNTERSIGN__ADMIN__OTLP_URL", &url);
-    let running = wires.start(By::Poll).await;
-    wires.main_job().await;
-    wires.stop(running).await;
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    system.site.variable("COUNTERSIGN__ADMIN__OTLP_URL", &url);
+    let running = system.start(By::Poll).await;
+    system.main_job().await;
+    system.stop(running).await;
 
     let sent = String::from_utf8_lossy(&sent.lock()).into_owned();
     for part in ["countersign", "turn", "conversation.id", "chat", "main", "send", "write_file"] {
@@ -39,5 +39,5 @@ async fn a_collector_is_sent_what_a_turn_took() {
     for secret in ["They flow", "write a report", API_KEY] {
         assert!(!sent.contains(secret), "{secret} is in it");
     }
-    wires.site.end().await;
+    system.site.end().await;
 }
