@@ -24,7 +24,7 @@ use crate::texts;
 /// Validated tools in order, and skills.
 #[derive(Clone)]
 pub struct Catalog {
-    tools: Vec<Listed>,
+    tools: Vec<CatalogTool>,
     /// Unavailable tools by name, with the reasons.
     unavailable: BTreeMap<String, String>,
     skills: Vec<Skill>,
@@ -42,7 +42,7 @@ pub struct Catalog {
 }
 
 #[derive(Clone)]
-struct Listed {
+struct CatalogTool {
     spec: ToolSpec,
     arguments: Validator,
 }
@@ -128,7 +128,7 @@ impl Catalog {
                 jsonschema::options().offline().build(&spec.parameters).map_err(|problem| {
                     CatalogError::Schema { tool: spec.name.clone(), problem: problem.to_string() }
                 })?;
-            self.tools.push(Listed { spec, arguments });
+            self.tools.push(CatalogTool { spec, arguments });
         }
         self.forget_derived();
         Ok(())

@@ -111,7 +111,7 @@ async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     let valid = tokens.into_iter().filter(|token| {
         token.revoked_at.is_none() && token.expires_at.is_none_or(|expires_at| expires_at > now)
     });
-    let access = Listed {
+    let access = AccessList {
         sessions: open.into_iter().map(Into::into).collect(),
         tokens: valid.map(Into::into).collect(),
     };
@@ -120,12 +120,12 @@ async fn list(store: &Store, output: OutputFormat) -> Result<String> {
 
 /// Everything that currently gives access.
 #[derive(Serialize)]
-struct Listed {
+struct AccessList {
     sessions: Vec<SessionView>,
     tokens: Vec<TokenView>,
 }
 
-impl Listed {
+impl AccessList {
     fn text(&self) -> String {
         let sessions = self.sessions.iter().map(|one| {
             let SessionView { id, kind, name, expires_at, .. } = one;

@@ -33,13 +33,13 @@ pub struct Breakers(Mutex<BTreeMap<String, Breaker>>);
 
 #[derive(Debug)]
 struct Breaker {
-    state: State,
+    state: BreakerState,
     /// When the platform last answered.
     worked_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
+enum BreakerState {
     Closed { failures: u32 },
     Open { until: DateTime<Utc>, wait: TimeDelta, is_checking: bool },
     HalfOpen { wait: TimeDelta, probe: Option<OutboxId> },
@@ -59,19 +59,21 @@ pub enum BreakerPermission {
 impl Breakers {
     pub fn admits(&self, channel: &str, now: DateTime<Utc>) -> BreakerPermission {
         match self.all().get(channel).map(|breaker| &breaker.state) {
-            None | Some(State::Closed { .. }) => BreakerPermission::Sends,
-            Some(State::Open { until, is_checking: false, .. }) if *until <= now => {
+            None | Some(BreakerState::Closed { .. }) => BreakerPermission::Sends,
+            Some(BreakerState::Open { until, is_checking: false, .. }) if *until <= now => {
                 BreakerPermission::Check
             }
-            Some(State::HalfOpen { probe: None, .. }) => BreakerPermission::Probe,
-            Some(State::Open { .. } | State::HalfOpen { .. }) => BreakerPermission::Nothing,
+            Some(BreakerState::HalfOpen { probe: None, .. }) => BreakerPermission::Probe,
+            Some(BreakerState::Open { .. } | BreakerState::HalfOpen { .. }) => {
+                BreakerPermission::Nothing
+            }
         }
     }
 
     /// Whether rows are sent as usual.
     pub fn is_closed(&self, channel: &str) -> bool {
         let all = self.all();
-        matches!(all.get(channel).map(|b| &b.state), None | Some(State::Closed { .. }))
+        matches!(all.get(channel).map(|b| &b.state), None | Some(BreakerState::Closed { .. }))
     }
 
     /// Whether the platform has answered since `time`.
@@ -83,7 +85,7 @@ impl Breakers {
     /// Records that a check is under way.
     pub fn begin_check(&self, channel: &str) {
         self.change(channel, |breaker| {
-            if let State::Open { is_checking, .. } = &mut breaker.state {
+            if let BreakerState::Open { is_checking, .. } = &mut breaker.state {
                 *is_checking = true;
             }
         });
@@ -92,11 +94,11 @@ impl Breakers {
     /// Records the result of a check.
     pub fn checked(&self, channel: &str, problem: Option<String>, now: DateTime<Utc>) {
         self.change(channel, |breaker| {
-            let State::Open { wait, .. } = breaker.state else { return };
+            let BreakerState::Open { wait, .. } = breaker.state else { return };
             match problem {
                 None => {
                     breaker.worked_at = Some(now);
-                    breaker.state = State::HalfOpen { wait, probe: None };
+                    breaker.state = BreakerState::HalfOpen { wait, probe: None };
                     tracing::info!(
                         channel.id = channel,
                         "the platform is reachable again, sending a probe"
@@ -110,7 +112,7 @@ impl Breakers {
     /// Records that this row is the probe.
     pub fn begin_probe(&self, channel: &str, id: &OutboxId) {
         self.change(channel, |breaker| {
-            if let State::HalfOpen { probe: probe @ None, .. } = &mut breaker.state {
+            if let BreakerState::HalfOpen { probe: probe @ None, .. } = &mut breaker.state {
                 *probe = Some(id.clone());
             }
         });
@@ -120,7 +122,7 @@ impl Breakers {
     /// platform, another row may become the probe.
     pub fn end_probe(&self, channel: &str, id: &OutboxId) {
         self.change(channel, |breaker| {
-            if let State::HalfOpen { probe, .. } = &mut breaker.state
+            if let BreakerState::HalfOpen { probe, .. } = &mut breaker.state
                 && probe.as_ref() == Some(id)
             {
                 *probe = None;
@@ -142,18 +144,18 @@ impl Breakers {
             return self.change(channel, |breaker| breaker.answered(channel, now));
         };
         self.change(channel, |breaker| match &mut breaker.state {
-            State::Closed { failures } => {
+            BreakerState::Closed { failures } => {
                 *failures += 1;
                 if *failures >= FAILURES {
                     breaker.open(channel, FIRST_WAIT, problem, now);
                 }
             }
-            State::HalfOpen { wait, probe } if probe.as_ref() == Some(id) => {
+            BreakerState::HalfOpen { wait, probe } if probe.as_ref() == Some(id) => {
                 let wait = *wait * 2;
                 breaker.open(channel, wait, problem, now);
             }
             // The send began before the breaker opened.
-            State::Open { .. } | State::HalfOpen { .. } => {}
+            BreakerState::Open { .. } | BreakerState::HalfOpen { .. } => {}
         });
     }
 
@@ -174,12 +176,12 @@ impl Breakers {
 
 impl Breaker {
     fn new() -> Self {
-        Self { state: State::Closed { failures: 0 }, worked_at: None }
+        Self { state: BreakerState::Closed { failures: 0 }, worked_at: None }
     }
 
     fn open(&mut self, channel: &str, wait: TimeDelta, problem: &str, now: DateTime<Utc>) {
         let wait = wait.min(LONGEST_WAIT);
-        self.state = State::Open { until: now + wait, wait, is_checking: false };
+        self.state = BreakerState::Open { until: now + wait, wait, is_checking: false };
         let seconds = wait.num_seconds();
         tracing::warn!(channel.id = channel, seconds, problem, "channel suspended");
         metrics::gauge!(SUSPENDED, "channel" => channel.to_owned()).set(1.0);
@@ -187,11 +189,11 @@ impl Breaker {
 
     fn answered(&mut self, channel: &str, now: DateTime<Utc>) {
         self.worked_at = Some(now);
-        if !matches!(self.state, State::Closed { .. }) {
+        if !matches!(self.state, BreakerState::Closed { .. }) {
             tracing::info!(channel.id = channel, "channel resumed");
             metrics::gauge!(SUSPENDED, "channel" => channel.to_owned()).set(0.0);
         }
-        self.state = State::Closed { failures: 0 };
+        self.state = BreakerState::Closed { failures: 0 };
     }
 }
 

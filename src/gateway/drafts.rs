@@ -62,12 +62,12 @@ pub struct Drafts<'g> {
 
 struct DraftTask {
     task: JoinHandle<()>,
-    end: Arc<OnceLock<End>>,
+    end: Arc<OnceLock<DraftEnd>>,
 }
 
 /// How a draft in flight ended. The side that sets this first decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum DraftEnd {
     /// Nothing of the draft can still arrive.
     Sent,
     /// The answer stopped waiting for the draft.
@@ -118,7 +118,7 @@ impl<'g> Drafts<'g> {
             _ = task => {}
             () = clock.sleep_until(clock.now() + LAST_DRAFT) => {}
         }
-        if end.set(End::Abandoned).is_ok() {
+        if end.set(DraftEnd::Abandoned).is_ok() {
             let conversation = self.claimed.lease.conversation();
             if let Err(problem) = self.gateway.store.discard_draft(conversation).await {
                 let problem = format!("{problem:#}");
@@ -189,7 +189,7 @@ struct Message {
     lease: Lease,
     target: DraftTarget,
     delivery: Delivery,
-    end: Arc<OnceLock<End>>,
+    end: Arc<OnceLock<DraftEnd>>,
     orphaned: Arc<OnceLock<()>>,
 }
 
@@ -203,7 +203,9 @@ impl Message {
         self.delivery.receipt = Some(receipt.clone());
         self.delivery.what = draft;
         let shown = self.send().await;
-        if self.end.set(End::Sent).is_err() && store.abandon_draft(&conversation, &receipt).await? {
+        if self.end.set(DraftEnd::Sent).is_err()
+            && store.abandon_draft(&conversation, &receipt).await?
+        {
             self.delete(receipt).await;
         }
         Ok(shown.map(drop)?)
@@ -222,7 +224,7 @@ impl Message {
                 let _ = self.orphaned.set(());
             }
         })?;
-        let is_late = self.end.get() == Some(&End::Abandoned);
+        let is_late = self.end.get() == Some(&DraftEnd::Abandoned);
         let store = &self.gateway.store;
         let kept = if is_late {
             Ok(false)

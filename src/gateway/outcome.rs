@@ -66,10 +66,10 @@ pub(super) async fn record(
             wait(gateway, sending, after, reason).await
         }
         Err(SendError::Retry { after: None, reason }) => {
-            retry_with_backoff(gateway, sending, Outcome::NotShown, reason).await
+            retry_with_backoff(gateway, sending, PlatformEffect::NotShown, reason).await
         }
         Err(SendError::Unknown(reason)) => {
-            retry_with_backoff(gateway, sending, Outcome::Unknown, reason).await
+            retry_with_backoff(gateway, sending, PlatformEffect::Unknown, reason).await
         }
         Err(SendError::Moved { chat }) => {
             let (channel, from) = (sending.channel.clone(), sending.place.chat.clone());
@@ -121,7 +121,7 @@ async fn wait(
 
 /// What a failed attempt may have left on the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum PlatformEffect {
     NotShown,
     Unknown,
 }
@@ -129,7 +129,7 @@ enum Outcome {
 async fn retry_with_backoff(
     gateway: &Gateway,
     sending: &Sending,
-    outcome: Outcome,
+    outcome: PlatformEffect,
     problem: String,
 ) -> Result<()> {
     let now = gateway.clock.now();
@@ -138,7 +138,7 @@ async fn retry_with_backoff(
     // A platform that answered recently, even if only to a check, could have accepted the row.
     let works = gateway.breakers.worked_since(&sending.channel, now - LONGEST_WAIT * 2);
     let ages_by = if works { wait } else { TimeDelta::zero() };
-    let is_unknown = outcome == Outcome::Unknown && is_edited_in_place(gateway, sending);
+    let is_unknown = outcome == PlatformEffect::Unknown && is_edited_in_place(gateway, sending);
     let too_many = is_unknown && sending.unknowns + 1 >= MAX_UNKNOWNS;
     if too_many || sending.aged + ages_by > GIVE_UP_AFTER {
         return give_up(gateway, sending, SendOutcome::Refused, problem).await;

@@ -5,7 +5,7 @@ const HEAD_CHARS: usize = 80;
 
 #[derive(Debug, Default)]
 pub(super) struct CodeState {
-    line: Line,
+    line: CurrentLine,
     block: Option<Block>,
 }
 
@@ -18,7 +18,7 @@ struct Block {
 
 /// The current line so far.
 #[derive(Debug, Default)]
-struct Line {
+struct CurrentLine {
     head: String,
     ticks: usize,
 }
@@ -31,7 +31,7 @@ impl CodeState {
                 (Some(block), Some(edge)) if edge.closes(block) => None,
                 (block, _) => block,
             };
-            self.line = Line::default();
+            self.line = CurrentLine::default();
             return;
         }
         if letter == '`' {
@@ -66,7 +66,7 @@ impl FenceEdge {
     }
 }
 
-impl Line {
+impl CurrentLine {
     /// The fence of a code block, if this line is one.
     fn edge(&self) -> Option<FenceEdge> {
         let head = self.head.trim();

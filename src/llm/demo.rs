@@ -187,7 +187,7 @@ fn names(directory: &str, tool: &str) -> bool {
 
 /// The next step after a call has ended.
 fn go_on(prompt: &Prompt, intent: &DemoIntent, call: &Call, result: &str) -> Answer {
-    let done = Outcome::of(call, result) == Outcome::Done;
+    let done = DemoOutcome::of(call, result) == DemoOutcome::Done;
     match (call.tool.as_str(), intent) {
         ("enable_tool", _) if done => begin(prompt, intent),
         ("read_file", DemoIntent::Replace { old, new, path }) if done => {
@@ -200,12 +200,14 @@ fn go_on(prompt: &Prompt, intent: &DemoIntent, call: &Call, result: &str) -> Ans
 
 /// Describes the result of a call.
 fn describe(call: &Call, result: &str) -> String {
-    match Outcome::of(call, result) {
-        Outcome::Denied => {
+    match DemoOutcome::of(call, result) {
+        DemoOutcome::Denied => {
             format!("I was not allowed to do that (`{}`): {}", call.tool, first_line(result))
         }
-        Outcome::Failed => format!("That did not work (`{}`): {}", call.tool, first_line(result)),
-        Outcome::Done => describe_done(call, result),
+        DemoOutcome::Failed => {
+            format!("That did not work (`{}`): {}", call.tool, first_line(result))
+        }
+        DemoOutcome::Done => describe_done(call, result),
     }
 }
 
@@ -244,14 +246,15 @@ fn listed(about: &Value) -> String {
     format!("These are the files:\n\n{}", quoted(&lines.join("\n")))
 }
 
+/// How a call ended, as far as its result says.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum DemoOutcome {
     Done,
     Denied,
     Failed,
 }
 
-impl Outcome {
+impl DemoOutcome {
     /// Recognises the outcome by the text of the result, because the prompt contains nothing else.
     /// Text from the call itself (a path, a note) is ignored, so that a note about a denied request
     /// is not mistaken for a denial.

@@ -65,7 +65,7 @@ enum Extent {
 }
 
 /// One argument.
-struct Shown {
+struct ShownArgument {
     markdown: String,
     extent: Extent,
 }
@@ -135,7 +135,12 @@ impl Messages {
 
     /// Formats one argument: short values on one line, long ones in a block. `None` if the preview
     /// shows exactly this value.
-    fn argument(&self, name: &str, value: &Value, parts: &ApprovalParts<'_>) -> Option<Shown> {
+    fn argument(
+        &self,
+        name: &str,
+        value: &Value,
+        parts: &ApprovalParts<'_>,
+    ) -> Option<ShownArgument> {
         let value = match value {
             Value::String(content) => content.clone(),
             other => other.to_string(),
@@ -147,20 +152,20 @@ impl Messages {
         let name = plain(name);
         let length = value.chars().count();
         if is_one_line(&value) {
-            return Some(Shown::whole(format!("{name}: `{}`", text::reveal(&value))));
+            return Some(ShownArgument::whole(format!("{name}: `{}`", text::reveal(&value))));
         }
         if covered && (value.contains('\n') || length > 1_024) {
             let markdown = (self.argument_below)(&name);
-            return Some(Shown { markdown, extent: Extent::AsChange });
+            return Some(ShownArgument { markdown, extent: Extent::AsChange });
         }
         if length <= ARGUMENTS_SHOWN {
-            return Some(Shown::whole(format!("{name}:\n{}", fenced(&value))));
+            return Some(ShownArgument::whole(format!("{name}:\n{}", fenced(&value))));
         }
         let digest = hex::encode(Sha256::digest(&value));
         let head: String = value.chars().take(ARGUMENTS_SHOWN).collect();
         let (shown, length) = (ARGUMENTS_SHOWN.to_string(), length.to_string());
         let cut = (self.argument_cut)(&name, &shown, &length, &digest[..16]);
-        Some(Shown { markdown: format!("{cut}\n{}", fenced(&head)), extent: Extent::Cut })
+        Some(ShownArgument { markdown: format!("{cut}\n{}", fenced(&head)), extent: Extent::Cut })
     }
 
     /// A line for each host that is written differently from the host that would be contacted.
@@ -175,7 +180,7 @@ impl Messages {
     }
 }
 
-impl Shown {
+impl ShownArgument {
     fn whole(markdown: String) -> Self {
         Self { markdown, extent: Extent::Whole }
     }

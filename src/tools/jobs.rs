@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
 use super::{
     Context, Output, Tool, ToolError,
-    contract::arguments::{parse, schema},
+    contract::arguments::{NoArguments, parse, schema},
     files::diff,
 };
 use crate::{
@@ -90,10 +90,6 @@ struct NewTask {
     #[serde(default)]
     agent: Option<String>,
 }
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoArguments {}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

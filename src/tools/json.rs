@@ -25,7 +25,7 @@ struct Arguments {
     /// The operation at the path. Default get. set replaces or adds a value, merge adds the fields
     /// of an object (null removes one), remove removes the value.
     #[serde(default)]
-    action: Action,
+    action: JsonAction,
     /// The new value for set and merge, as JSON text.
     #[serde(default)]
     value: Option<String>,
@@ -33,7 +33,7 @@ struct Arguments {
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum JsonAction {
     #[default]
     Get,
     Set,
@@ -55,22 +55,22 @@ impl Tool for Json {
         let mut data = read(&data)?;
         let pointer = pointer(path.as_deref().unwrap_or_default());
         let shown = match (action, value) {
-            (Action::Get, _) => {
+            (JsonAction::Get, _) => {
                 data.pointer(&pointer).ok_or_else(|| nothing_at(&data, &pointer))?
             }
-            (Action::Remove, _) => {
+            (JsonAction::Remove, _) => {
                 remove(&mut data, &pointer)?;
                 &data
             }
-            (Action::Set | Action::Merge, None) => {
+            (JsonAction::Set | JsonAction::Merge, None) => {
                 let missing = "Missing 'value' parameter: the new value as JSON text";
                 return Err(ToolError::InvalidParameters(missing.into()));
             }
-            (Action::Set, Some(value)) => {
+            (JsonAction::Set, Some(value)) => {
                 set(&mut data, &pointer, read(&value)?)?;
                 &data
             }
-            (Action::Merge, Some(value)) => {
+            (JsonAction::Merge, Some(value)) => {
                 let missing = nothing_at(&data, &pointer);
                 merge(data.pointer_mut(&pointer).ok_or(missing)?, read(&value)?);
                 &data

@@ -14,7 +14,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use super::{
     Context, Output, Tool, ToolError,
-    contract::arguments::{parse, schema},
+    contract::arguments::{NoArguments, parse, schema},
     files::diff,
     schedule_planner::{
         ScheduleArguments, ScheduleLimits, SchedulePlanner, ScheduleTarget, broken,
@@ -25,7 +25,7 @@ use crate::{
     journal::ids::ScheduleId,
     store::{
         Store,
-        schedules::{self, Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, State},
+        schedules::{self, Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, ScheduleState},
     },
     texts::{PreviewNote, preview::Preview},
 };
@@ -67,20 +67,16 @@ struct ChangeSchedule(SchedulePlanner);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NoArguments {}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Change {
+struct ChangeArguments {
     /// The id, as shown in the list.
     id: String,
     /// What to do with it.
-    action: Action,
+    action: ScheduleAction,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum ScheduleAction {
     Pause,
     Resume,
     Delete,
@@ -161,13 +157,13 @@ impl Tool for ChangeSchedule {
                 "change_schedule",
                 "Pauses, resumes or deletes a reminder or a scheduled task of this \
                     conversation.\nlist_schedules shows the ids.",
-                schema::<Change>(),
+                schema::<ChangeArguments>(),
             )
         }
     }
 
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
-        let Change { id, .. } = parse(arguments.clone()).ok()?;
+        let ChangeArguments { id, .. } = parse(arguments.clone()).ok()?;
         match find(&self.0, &id, context).await {
             Ok(schedule) => {
                 let heading = PreviewNote::Markdown(heading(&schedule));
@@ -178,13 +174,13 @@ impl Tool for ChangeSchedule {
     }
 
     async fn run(&self, arguments: Value, context: &Context) -> Result<Output, ToolError> {
-        let Change { id, action } = parse(arguments)?;
+        let ChangeArguments { id, action } = parse(arguments)?;
         let found = find(&self.0, &id, context).await?;
         let now = context.now;
         let to = match action {
-            Action::Pause => ScheduleChange::Pause,
-            Action::Resume => ScheduleChange::Resume,
-            Action::Delete => ScheduleChange::Delete,
+            ScheduleAction::Pause => ScheduleChange::Pause,
+            ScheduleAction::Resume => ScheduleChange::Resume,
+            ScheduleAction::Delete => ScheduleChange::Delete,
         };
         let change = self.0.store.write("change schedule", move |tx| {
             Box::pin(async move { schedules::change_state(tx, &found.id, to, now).await })
@@ -192,8 +188,8 @@ impl Tool for ChangeSchedule {
         let changed = change.await.map_err(|error| broken(&error))?;
         let schedule = changed.ok_or_else(|| missing(&id))?;
         Ok(Output::text(match action {
-            Action::Delete => format!("Deleted: {}", summary(&schedule)),
-            Action::Pause | Action::Resume => summary(&schedule),
+            ScheduleAction::Delete => format!("Deleted: {}", summary(&schedule)),
+            ScheduleAction::Pause | ScheduleAction::Resume => summary(&schedule),
         }))
     }
 }
@@ -298,14 +294,14 @@ fn next_run(schedule: &Schedule) -> PreviewNote {
     let due_at = schedule.due_at.with_timezone(&zone);
     let at =
         format!("{} ({}, UTC{})", due_at.format("%F %H:%M:%S"), zone.name(), due_at.format("%:z"));
-    let (rule, is_paused) = (schedule.rule.description(), schedule.state == State::Paused);
+    let (rule, is_paused) = (schedule.rule.description(), schedule.state == ScheduleState::Paused);
     PreviewNote::NextRun { at, rule, is_paused }
 }
 
 fn when(schedule: &Schedule) -> String {
     let zone: Tz = schedule.zone.parse().unwrap_or(Tz::UTC);
     let due = local(schedule.due_at, zone);
-    let state = if schedule.state == State::Paused { "paused, was next" } else { "next" };
+    let state = if schedule.state == ScheduleState::Paused { "paused, was next" } else { "next" };
     format!("{state} {due}, {}", schedule.rule.description())
 }
 

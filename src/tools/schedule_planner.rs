@@ -15,7 +15,7 @@ use crate::{
     store::{
         Store,
         audit::{self, Fact},
-        schedules::{self, Schedule, ScheduleCreated, ScheduleKind, State},
+        schedules::{self, Schedule, ScheduleCreated, ScheduleKind, ScheduleState},
     },
     texts::ScheduleError,
 };
@@ -150,7 +150,7 @@ impl SchedulePlanner {
         let zone = self.zone(timezone, &target).await?;
         let (rule, due_at) = schedule_rule::plan(&requested, zone, self.terms.shortest, now)?;
         let ScheduleTarget { id, conversation, by, taint } = target;
-        let (zone, state) = (zone.name().to_owned(), State::Waiting);
+        let (zone, state) = (zone.name().to_owned(), ScheduleState::Waiting);
         Ok(Schedule { id, conversation, does, text, rule, zone, by, taint, state, due_at })
     }
 

@@ -20,7 +20,7 @@ use crate::{
     crash,
     journal::event::{Call, Event, Outcome, ToolResult},
     store::{
-        conversations::record::{Change, Precondition, Recorded},
+        conversations::record::{ConversationChange, Precondition, Recorded},
         db::transient::until_available,
     },
     texts,
@@ -43,7 +43,7 @@ pub(super) async fn run(
         spends.extend(cleared.grant().cloned());
     }
     if !events.is_empty() {
-        let change = Change { facts, spends, ..turn.change(events, vec![]) };
+        let change = ConversationChange { facts, spends, ..turn.change(events, vec![]) };
         let recorded = turn.persist(change).await?;
         if recorded != Recorded::Done {
             return Ok(recorded.into());
@@ -149,7 +149,11 @@ async fn record_rejected_result(
     );
     let result = ToolResult::text(Outcome::Failed, texts::RESULT_NOT_STORED.to_owned());
     let event = Event::ToolFinished { call: call.id.clone(), result };
-    turn.record(Change { terms: Precondition::Always, ..turn.change(vec![event], vec![]) }).await
+    turn.record(ConversationChange {
+        terms: Precondition::Always,
+        ..turn.change(vec![event], vec![])
+    })
+    .await
 }
 
 fn no_result(turn: &Turn<'_>, done: &FinishedCall, lost: LostResult) -> Flow {
@@ -178,7 +182,7 @@ fn finished(
     running: &Running,
     done: &FinishedCall,
     result: &ToolResult,
-) -> Change {
+) -> ConversationChange {
     let StartedCall { call, rule, .. } = &done.begun;
     tracing::debug!(
         conversation.id = %turn.claimed.lease.conversation(),
@@ -205,5 +209,5 @@ fn finished(
     events.push(Event::ToolFinished { call: call.id.clone(), result: result.clone() });
     let change = turn.change(events, files);
     let runs = limits::limited_run(turn, call, result);
-    Change { terms: Precondition::Always, shows_wait, facts, used, runs, ..change }
+    ConversationChange { terms: Precondition::Always, shows_wait, facts, used, runs, ..change }
 }

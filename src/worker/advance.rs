@@ -23,7 +23,7 @@ use crate::{
     gateway::drafts::Drafts,
     journal::event::Event,
     store::{
-        conversations::{record::Change, snapshots::Folded},
+        conversations::{record::ConversationChange, snapshots::Folded},
         leases::Claimed,
     },
 };
@@ -145,7 +145,7 @@ impl Turn<'_> {
             Effect::Ask(approvals) => approval_requests::ask(self, approvals).await,
             Effect::Settle(events) => {
                 let facts = audit::refused(self, &[], &events);
-                self.record(Change { facts, ..self.change(events, vec![]) }).await
+                self.record(ConversationChange { facts, ..self.change(events, vec![]) }).await
             }
             Effect::Remind => self.remind().await,
             Effect::Answer(text) => think::answer(self, text, vec![]).await,

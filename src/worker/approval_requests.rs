@@ -44,7 +44,8 @@ pub(super) async fn ask(turn: &Turn<'_>, all_needed: Vec<ApprovalNeeded>) -> Res
             continue;
         }
         room -= 1;
-        let shown = Shown { digest: guard::digest_of(&needed.call, &guard_context), preview };
+        let shown =
+            BoundPreview { digest: guard::digest_of(&needed.call, &guard_context), preview };
         let asked = put(turn, &needed, shown).await?;
         change.facts.push(audit::asked(turn, &needed.call, &needed.reason, &asked));
         change.events.push(asked.event());
@@ -96,13 +97,13 @@ async fn preview(turn: &Turn<'_>, call: &Call) -> Option<Preview> {
 }
 
 /// What a request shows besides the call, and the digest that binds it to the call that runs.
-struct Shown {
+struct BoundPreview {
     digest: String,
     preview: Option<Preview>,
 }
 
-async fn put(turn: &Turn<'_>, needed: &ApprovalNeeded, shown: Shown) -> Result<NewApproval> {
-    let Shown { digest, preview } = shown;
+async fn put(turn: &Turn<'_>, needed: &ApprovalNeeded, shown: BoundPreview) -> Result<NewApproval> {
+    let BoundPreview { digest, preview } = shown;
     let ApprovalNeeded { call, asks, grantable, approvers, .. } = needed;
     let id = ApprovalId::new();
     let expires_at = turn.worker.gateway.clock.now() + turn.agent.policy.approval_for;

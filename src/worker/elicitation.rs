@@ -24,7 +24,7 @@ use crate::{
             request::{NewApproval, Offers},
             withdrawal,
         },
-        conversations::record::{Change, Precondition},
+        conversations::record::{ConversationChange, Precondition},
         files,
     },
     tools::contract::elicit::{
@@ -39,14 +39,14 @@ const WAITS_FOR: TimeDelta = TimeDelta::minutes(10);
 pub(super) struct TurnElicitations {
     requests: mpsc::UnboundedSender<ElicitationRequest>,
     received: mpsc::UnboundedReceiver<ElicitationRequest>,
-    open: BTreeMap<ApprovalId, Open>,
+    open: BTreeMap<ApprovalId, OpenElicitation>,
     /// The running calls for which a notice was shown; each has at most one.
     notified: BTreeSet<CallId>,
 }
 
 /// An elicitation that is shown in the chat, and the call that waits for its answer. The sender is
 /// dropped on shutdown.
-struct Open {
+struct OpenElicitation {
     call: CallId,
     waits: Option<oneshot::Sender<ElicitationAnswer>>,
 }
@@ -88,8 +88,10 @@ impl TurnElicitations {
         }
         let markdown = turn.worker.redactor.own(&markdown).into_owned();
         let shown = turn.text(markdown);
-        let flow =
-            turn.record(Change { terms: Precondition::Always, ..turn.change(vec![], vec![shown]) });
+        let flow = turn.record(ConversationChange {
+            terms: Precondition::Always,
+            ..turn.change(vec![], vec![shown])
+        });
         let flow = flow.await?;
         let _ = recorded.send(());
         Ok(flow)
@@ -107,12 +109,13 @@ impl TurnElicitations {
             return Ok(Flow::Continue);
         }
         let asked = approval_request(turn, &next);
-        let open = Open { call: next.call, waits: Some(next.answer) };
+        let open = OpenElicitation { call: next.call, waits: Some(next.answer) };
         let id = asked.id.clone();
         self.open.insert(id.clone(), open);
         let facts = vec![audit::asked(turn, call, &next.prompt.server, &asked)];
         let change = turn.change(vec![asked.event()], vec![]);
-        let change = Change { asked: vec![asked], facts, terms: Precondition::Always, ..change };
+        let change =
+            ConversationChange { asked: vec![asked], facts, terms: Precondition::Always, ..change };
         turn.record(change).await.inspect_err(|_| {
             // Dropping the sender tells the call that nobody will answer, so it does not wait.
             self.open.remove(&id);

@@ -14,7 +14,7 @@ use crate::{
         ids::FailureReference,
         role::Role,
     },
-    store::conversations::record::{Change, Precondition},
+    store::conversations::record::{ConversationChange, Precondition},
 };
 
 /// The maximum length of a cause, in characters.
@@ -79,8 +79,13 @@ impl Turn<'_> {
         }
         let change = self.change(events, vec![self.text(shown)]);
         let answers = self.answers();
-        self.record(Change { terms: Precondition::IfCurrentThenRest, answer, answers, ..change })
-            .await
+        self.record(ConversationChange {
+            terms: Precondition::IfCurrentThenRest,
+            answer,
+            answers,
+            ..change
+        })
+        .await
     }
 
     /// The reason. It includes the cause if an owner is alone with the bot.

@@ -23,7 +23,7 @@ use crate::{
         session::messages::SentFile,
     },
     store::{
-        conversations::record::{Change, Precondition},
+        conversations::record::{ConversationChange, Precondition},
         usage::UsageRecord,
     },
     tools::workspace::{Workspace, file_names},
@@ -91,7 +91,7 @@ pub(super) async fn fetch(turn: &Turn<'_>, files: Vec<SentFile>) -> Result<Flow>
     }
     crash::point("fetch", "before record");
     let change = turn.change(events, shows);
-    turn.record(Change { terms: Precondition::Always, used, ..change }).await
+    turn.record(ConversationChange { terms: Precondition::Always, used, ..change }).await
 }
 
 async fn one(turn: &Turn<'_>, sent: &SentFile) -> Result<Fetched> {

@@ -70,7 +70,7 @@ use crate::{
     },
     llm::Model,
     store::{
-        conversations::record::{Change, Deferral, Precondition, Recorded},
+        conversations::record::{ConversationChange, Deferral, Precondition, Recorded},
         leases::Claimed,
         retention::Retention,
         takers::{Registration, TurnTaker, reserve},
@@ -345,7 +345,11 @@ async fn report_failure(worker: &Worker, claimed: &Claimed, cause: &str) -> Resu
     }
 }
 
-async fn failure_notice(worker: &Worker, claimed: &Claimed, cause: &str) -> Result<Change> {
+async fn failure_notice(
+    worker: &Worker,
+    claimed: &Claimed,
+    cause: &str,
+) -> Result<ConversationChange> {
     let store = &worker.gateway.store;
     let conversation = claimed.lease.conversation().clone();
     let seen = store.last_seq(&conversation).await?;
@@ -363,7 +367,7 @@ async fn failure_notice(worker: &Worker, claimed: &Claimed, cause: &str) -> Resu
     } else {
         shows.push(Outgoing::Text { markdown, reply_to: None });
     }
-    Ok(Change {
+    Ok(ConversationChange {
         events: vec![Event::Failed {
             reason,
             reference,
@@ -374,6 +378,6 @@ async fn failure_notice(worker: &Worker, claimed: &Claimed, cause: &str) -> Resu
         answer,
         seen,
         terms: Precondition::IfCurrentThenRest,
-        ..Change::default()
+        ..ConversationChange::default()
     })
 }

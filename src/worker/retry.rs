@@ -15,7 +15,7 @@ use super::turn::Turn;
 use crate::{
     clock::pause,
     store::{
-        conversations::record::{Attempt, Change, Recorded},
+        conversations::record::{Attempt, ConversationChange, Recorded},
         db::transient::is_transient,
     },
 };
@@ -85,7 +85,7 @@ impl Retry {
 
 impl Turn<'_> {
     /// Records a change, with as many attempts as necessary.
-    pub async fn persist(&self, mut change: Change) -> Result<Recorded> {
+    pub async fn persist(&self, mut change: ConversationChange) -> Result<Recorded> {
         let gateway = &self.worker.gateway;
         let mut retry = Retry::default();
         loop {

@@ -24,7 +24,7 @@ use crate::{
         conversations::{self, journal, places},
         jobs::{self, BackgroundJob},
         outbox,
-        schedules::{self, Schedule, ScheduleKind, State},
+        schedules::{self, Schedule, ScheduleKind, ScheduleState},
     },
 };
 
@@ -126,7 +126,7 @@ async fn fire(worker: &Arc<Worker>, schedule: Schedule) -> Result<bool> {
                 );
                 let due_at = next.unwrap_or(schedule.due_at);
                 let fired = Schedule { due_at, ..schedule };
-                schedules::set(tx, &fired, State::Paused, due_at, now).await?;
+                schedules::set(tx, &fired, ScheduleState::Paused, due_at, now).await?;
                 return Ok(true);
             }
             match schedule.does {

@@ -24,7 +24,7 @@ use crate::{
         session::messages::SILENT,
     },
     llm::{Model, ModelError, Reply},
-    store::conversations::record::{Change, Precondition, Recorded},
+    store::conversations::record::{ConversationChange, Precondition, Recorded},
 };
 
 pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
@@ -252,7 +252,8 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
         let terms = if done { Precondition::IfCurrentThenRest } else { Precondition::IfCurrent };
         let answer = answer.clone().filter(|_| done);
         let (facts, used) = (facts.clone(), used.clone());
-        let change = Change { answers: turn.answers(), facts, used, answer, terms, ..change };
+        let change =
+            ConversationChange { answers: turn.answers(), facts, used, answer, terms, ..change };
         let recorded = turn.persist(change).await?;
         if recorded != Recorded::Behind {
             return Ok(recorded.into());
@@ -320,5 +321,5 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
     let summary = turn.worker.redactor.own(&reply.text).into_owned();
     let event = Event::Compacted { upto, summary, usage: reply.usage };
     let used = vec![limits::summarised(turn, &reply)];
-    turn.record(Change { used, ..turn.change(vec![event], vec![]) }).await
+    turn.record(ConversationChange { used, ..turn.change(vec![event], vec![]) }).await
 }

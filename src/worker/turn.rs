@@ -22,7 +22,7 @@ use crate::{
     llm::Model,
     store::{
         conversations::{
-            record::{Change, Recorded},
+            record::{ConversationChange, Recorded},
             snapshots::Stored,
         },
         leases::Claimed,
@@ -65,13 +65,13 @@ impl From<Recorded> for Flow {
 impl Turn<'_> {
     /// A change that is recorded only if there are no newer events. The text of a sub-agent is not
     /// shown to people, but files that it sends are.
-    pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> Change {
+    pub fn change(&self, events: Vec<Event>, shows: Vec<Outgoing>) -> ConversationChange {
         let heard = |what: &Outgoing| {
             self.claimed.sub_agent.is_none() || matches!(what, Outgoing::File { .. })
         };
         let shows = shows.into_iter().filter(heard).flat_map(|what| self.fitting(what)).collect();
         let seen = self.session.seq;
-        Change { events, shows, seen, ..Change::default() }
+        ConversationChange { events, shows, seen, ..ConversationChange::default() }
     }
 
     /// The turn that the first text of a change answers.
@@ -79,7 +79,7 @@ impl Turn<'_> {
         self.claimed.sub_agent.is_none().then_some(self.session.turn.began)
     }
 
-    pub async fn record(&self, change: Change) -> Result<Flow> {
+    pub async fn record(&self, change: ConversationChange) -> Result<Flow> {
         let recorded = self.persist(change).await?;
         if recorded == Recorded::Fenced {
             let conversation = self.claimed.lease.conversation();

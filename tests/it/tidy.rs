@@ -13,6 +13,9 @@ use std::{
 /// Types with the same name in two files: alternatives of a feature.
 const ALTERNATIVES: &[&str] = &["LoadedModule", "Traces", "WasmRuntime"];
 
+/// Private types that many files have under the same name: the arguments of the file's tool.
+const IDIOMS: &[&str] = &["Arguments"];
+
 /// Words of names that are neither plain English nor defined in the glossary.
 const BANNED_IN_NAMES: &[&str] = &[
     "anew",
@@ -292,11 +295,17 @@ fn wide_rows_have_named_columns() {
 }
 
 /// A name that crosses a file has one meaning in its crate, and in the sandbox that the gateway uses.
+/// A private name has two at most.
 #[test]
 fn type_names_are_unique() {
     let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let mut private: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, source) in syntax::sources(&["src", "sandbox/src"]) {
-        for defined in source.types.into_iter().filter(|defined| defined.is_visible) {
+        for defined in source.types {
+            if !defined.is_visible {
+                private.entry(defined.name).or_default().push(name.clone());
+                continue;
+            }
             let before = known.insert(defined.name.clone(), name.clone());
             let is_alternative = ALTERNATIVES.contains(&defined.name.as_str());
             assert!(
@@ -305,6 +314,27 @@ fn type_names_are_unique() {
                 defined.name
             );
         }
+    }
+    private.retain(|name, files| files.len() > 2 && !IDIOMS.contains(&name.as_str()));
+    assert!(private.is_empty(), "these private types have the same name: {private:#?}");
+}
+
+/// Failures that tests cause, and doubles, are not in other builds.
+#[test]
+fn faults_are_in_test_builds_only() {
+    let faults = [
+        "Breakdown",
+        "interrupt_at",
+        "lose_next_answer",
+        "move_database_clock",
+        "refuse_next",
+        "without_bubblewrap",
+    ];
+    for (name, source) in syntax::sources(&["src", "sandbox/src"]) {
+        let types = source.types.iter().map(|defined| &defined.name);
+        let found: Vec<_> =
+            types.chain(&source.functions).filter(|name| faults.contains(&name.as_str())).collect();
+        assert!(found.is_empty(), "{name} defines {found:?}");
     }
 }
 

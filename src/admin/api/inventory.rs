@@ -18,7 +18,7 @@ use crate::{
     store::{
         channels::{ChannelState, ChannelStatus},
         lists::outbox::{ChannelTraffic, traffic},
-        usage::{self, Line, UsageKind},
+        usage::{self, AccountLine, UsageKind},
     },
 };
 
@@ -219,8 +219,8 @@ pub struct UsageView {
     pub took_ms: i64,
 }
 
-impl From<Line> for UsageView {
-    fn from(line: Line) -> Self {
+impl From<AccountLine> for UsageView {
+    fn from(line: AccountLine) -> Self {
         Self {
             day: line.day,
             agent: line.agent,

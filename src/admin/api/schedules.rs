@@ -20,7 +20,7 @@ use crate::{
     store::{
         audit::{self, AuditKind},
         lists::PageRequest,
-        schedules::{self, Schedule, ScheduleChange, State as ScheduleState},
+        schedules::{self, Schedule, ScheduleChange, ScheduleState},
     },
 };
 

@@ -252,7 +252,7 @@ pub async fn export(
 }
 
 /// A message of an export.
-struct Line {
+struct ExportedMessage {
     order: (i64, usize),
     at: DateTime<Utc>,
     author: Author,
@@ -268,11 +268,11 @@ enum Author {
 }
 
 /// Messages and answers in their order. An edited message is exported as it is now.
-fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<Line> {
+fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<ExportedMessage> {
     let own = said.into_iter().filter_map(|entry| match entry.event {
         Event::Said { text, message, .. } => {
             let author = Author::Person { again: is_repeated(&message) };
-            Some(Line { order: (entry.seq, 0), at: entry.at, author, markdown: text })
+            Some(ExportedMessage { order: (entry.seq, 0), at: entry.at, author, markdown: text })
         }
         _ => None,
     });
@@ -291,14 +291,19 @@ fn lines(said: Vec<Entry>, shown: Vec<ShownRow>, words: &PageTexts) -> Vec<Line>
         } else {
             places.insert(row.id.to_string(), lines.len());
             let order = (row.seq, place + 1);
-            lines.push(Line { order, at: row.created_at, author: Author::Bot, markdown });
+            lines.push(ExportedMessage {
+                order,
+                at: row.created_at,
+                author: Author::Bot,
+                markdown,
+            });
         }
     }
     lines.sort_by_key(|line| line.order);
     lines
 }
 
-fn exported(title: &str, bot: &str, words: &PageTexts, lines: Vec<Line>) -> String {
+fn exported(title: &str, bot: &str, words: &PageTexts, lines: Vec<ExportedMessage>) -> String {
     let mut text = format!("# {}\n", title.replace('\n', " "));
     for line in lines {
         let (who, note) = match line.author {

@@ -32,7 +32,7 @@ pub async fn index(
     Params(TokenPage { tokens: cursor }): Params<TokenPage>,
 ) -> Result<Response, Problem> {
     let lists = AccessLists { sessions: slice, tokens: Slice { cursor, ..Slice::default() } };
-    shown(&context, lists, Shown::default()).await
+    shown(&context, lists, AccessView::default()).await
 }
 
 /// The parts of the two lists that are shown.
@@ -44,7 +44,7 @@ struct AccessLists {
 
 /// What the page shows besides the lists.
 #[derive(Default)]
-struct Shown {
+struct AccessView {
     /// A new token with its secret, which is shown here only.
     created: Option<NewToken>,
     form: TokenForm,
@@ -55,7 +55,7 @@ struct Shown {
 async fn shown(
     context: &PageContext,
     lists: AccessLists,
-    shown: Shown,
+    shown: AccessView,
 ) -> Result<Response, Problem> {
     let found = sessions::page(&context.admin, lists.sessions.page_request()?).await?;
     let tokens = tokens::page(&context.admin, lists.tokens.page_request()?).await?;
@@ -111,12 +111,12 @@ pub async fn create_token(
     };
     match issued {
         Ok(token) => {
-            let created = Shown { created: Some(token), ..Shown::default() };
+            let created = AccessView { created: Some(token), ..AccessView::default() };
             shown(&context, AccessLists::default(), created).await
         }
         Err(problem) => {
             let fault = Some(page::form_error(problem.clone(), context.language)?);
-            let rejected = Shown { form, fault, ..Shown::default() };
+            let rejected = AccessView { form, fault, ..AccessView::default() };
             let page = shown(&context, AccessLists::default(), rejected).await?;
             Ok((problem.status(), page).into_response())
         }

@@ -39,7 +39,7 @@ pub async fn index(
     let values = match settings_file::view(&context.admin).await {
         Ok(view) => {
             let form = EntryForm::of(&view, &query);
-            page_values(&view, form, &Outcome::default())
+            page_values(&view, form, &FormOutcome::default())
         }
         Err(problem) => unavailable(&ProblemText::not_available(&problem).text(context.language)),
     };
@@ -87,13 +87,13 @@ impl EntryForm {
 
 /// What came of a change.
 #[derive(Default)]
-struct Outcome {
+struct FormOutcome {
     changed: Option<FileChange>,
     written: bool,
     fault: Option<String>,
 }
 
-fn page_values(view: &FileView, form: Option<EntryForm>, outcome: &Outcome) -> Value {
+fn page_values(view: &FileView, form: Option<EntryForm>, outcome: &FormOutcome) -> Value {
     json!({
         "view": view,
         "form": form.map(|form| form.json(view)),
@@ -156,7 +156,7 @@ pub async fn change(
         }
         Err(problem) => {
             let fault = ProblemText::not_applied(&problem).text(context.language);
-            let outcome = Outcome { fault: Some(fault), ..Outcome::default() };
+            let outcome = FormOutcome { fault: Some(fault), ..FormOutcome::default() };
             // What was typed belongs to that version: after a change by somebody else it is
             // rejected again, until the page is loaded again.
             let view = FileView { version: button.version, ..view };
@@ -183,7 +183,7 @@ async fn accepted(
     let view = if written { reread(context).await? } else { view };
     let is_new = form.is_new && !written;
     let form = (then != EntryAction::Remove).then_some(EntryForm { is_new, ..form });
-    let outcome = Outcome { changed: Some(changed), written, fault: None };
+    let outcome = FormOutcome { changed: Some(changed), written, fault: None };
     let mut values = page_values(&view, form, &outcome);
     values["tested"] = json!(then == EntryAction::Test);
     context.page("configuration.html", values).await

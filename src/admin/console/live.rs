@@ -97,7 +97,7 @@ fn mark(state: &str) -> String {
 }
 
 /// One open page.
-struct Open {
+struct LivePage {
     admin: Arc<Admin>,
     signed: Signed,
     watched: LiveQuery,
@@ -115,7 +115,7 @@ pub async fn events(
     let stop = admin.stop.clone();
     let opened = admin.open_pages.enter(&signed);
     let many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, TOO_FAST);
-    let open = Open { _counted: opened.ok_or_else(many)?, admin, signed, watched, polls };
+    let open = LivePage { _counted: opened.ok_or_else(many)?, admin, signed, watched, polls };
     if !open.may_view().await? {
         return Err(insufficient_role(open.watched.of.required_role()));
     }
@@ -128,7 +128,7 @@ pub async fn events(
     Ok(([("x-accel-buffering", "no")], sse).into_response())
 }
 
-impl Open {
+impl LivePage {
     /// Whether the session is still valid and still has the role.
     async fn may_view(&self) -> Result<bool> {
         if !self.signed.is_still_valid(&self.admin).await? {

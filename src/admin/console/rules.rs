@@ -68,7 +68,7 @@ pub async fn index(
     Params(tried): Params<TestedCall>,
     Params(query): Params<RulesQuery>,
 ) -> Result<Response, Problem> {
-    let mut shown = Shown { tried, ..Shown::default() };
+    let mut shown = RulesView { tried, ..RulesView::default() };
     if !query.edit.is_empty() {
         let rule = find(&context.admin, &query.edit).await?;
         shown.form = RuleForm::of(&rule);
@@ -85,7 +85,7 @@ pub async fn index(
 
 /// What the page shows besides the rules.
 #[derive(Default)]
-struct Shown {
+struct RulesView {
     tried: TestedCall,
     explanation: Option<Explained>,
     /// What is wrong with the tested call.
@@ -97,7 +97,7 @@ struct Shown {
     is_draft: bool,
 }
 
-impl Shown {
+impl RulesView {
     fn explain(
         &mut self,
         explained: Result<Explained, Problem>,
@@ -117,7 +117,7 @@ async fn find(admin: &Admin, name: &str) -> Result<RuleEntry, Problem> {
     found.ok_or_else(|| none(|page| page.problems.missing.rule))
 }
 
-async fn page(context: &PageContext, shown: Shown) -> Result<Response, Problem> {
+async fn page(context: &PageContext, shown: RulesView) -> Result<Response, Problem> {
     let admin = &context.admin;
     let (_, document) = export(&admin.gateway.store).await?;
     let shadowed: BTreeMap<_, _> = document
@@ -127,7 +127,7 @@ async fn page(context: &PageContext, shown: Shown) -> Result<Response, Problem> 
         .map(|name| (name, shadowing(&document.rules, name)))
         .collect();
     let channels: Vec<_> = admin.gateway.channels.keys().collect();
-    let Shown { tried, explanation, fault, form, rejected, is_draft } = shown;
+    let RulesView { tried, explanation, fault, form, rejected, is_draft } = shown;
     let values = json!({
         "rules": document.rules,
         "shadowed": shadowed,
@@ -193,7 +193,7 @@ pub async fn save(
     };
     let Err(problem) = saved else { return Ok(back("rules", "added").into_response()) };
     let rejected = Some(page::form_error(problem.clone(), context.language)?);
-    let shown = page(&context, Shown { form, rejected, ..Shown::default() }).await?;
+    let shown = page(&context, RulesView { form, rejected, ..RulesView::default() }).await?;
     Ok((problem.status(), shown).into_response())
 }
 
@@ -225,7 +225,7 @@ async fn tested(
     if tried.tool.trim().is_empty() {
         tried.tool.clone_from(&entry.tool);
     }
-    let mut shown = Shown { tried, form, is_draft: true, ..Shown::default() };
+    let mut shown = RulesView { tried, form, is_draft: true, ..RulesView::default() };
     let explained = match shown.tried.body() {
         Ok(body) => explained_with(&context.admin, body, &shown.form.was, entry).await,
         Err(problem) => Err(problem),

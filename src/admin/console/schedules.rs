@@ -45,7 +45,7 @@ pub async fn index(
     Params(filter): Params<ScheduleFilter>,
     Params(query): Params<ScheduleQuery>,
 ) -> Result<Response, Problem> {
-    let mut shown = Shown { filter, ..Shown::default() };
+    let mut shown = SchedulesView { filter, ..SchedulesView::default() };
     if !query.edit.is_empty() && context.caller.role >= Role::Owner {
         let schedule = schedules::active(&context.admin, &query.edit).await?;
         shown.form = ScheduleForm::of(&schedule.ok_or_else(schedules::missing)?);
@@ -56,7 +56,7 @@ pub async fn index(
 
 /// What the page shows besides the schedules.
 #[derive(Default)]
-struct Shown {
+struct SchedulesView {
     filter: ScheduleFilter,
     form: ScheduleForm,
     /// What is wrong with the form.
@@ -80,7 +80,11 @@ struct ListedSchedule {
     recurs: String,
 }
 
-async fn page(context: &PageContext, slice: &Slice, shown: Shown) -> Result<Response, Problem> {
+async fn page(
+    context: &PageContext,
+    slice: &Slice,
+    shown: SchedulesView,
+) -> Result<Response, Problem> {
     let only_in = shown.filter.conversation.clone();
     let people = if context.caller.role >= Role::Owner {
         choices(context, &only_in, &shown.form).await?
@@ -154,7 +158,7 @@ pub async fn save(
         return Ok(back("schedules", "saved").into_response());
     };
     let fault = Some(page::form_error(problem.clone(), context.language)?);
-    let shown = Shown { form, fault, ..Shown::default() };
+    let shown = SchedulesView { form, fault, ..SchedulesView::default() };
     let page = page(&context, &Slice::default(), shown).await?;
     Ok((problem.status(), page).into_response())
 }

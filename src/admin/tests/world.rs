@@ -38,7 +38,7 @@ use crate::{
     store::{
         Store, StoreOptions,
         approvals::request::NewApproval,
-        conversations::{journal, record::Change},
+        conversations::{journal, record::ConversationChange},
         db::Durability,
         files::Artifacts,
         people::{self, AccessTokenKind},
@@ -261,7 +261,8 @@ impl World {
             shows: vec![question],
         };
         let seen = self.gateway.store.last_seq(turn.lease.conversation()).await.unwrap();
-        let change = Change { asked: vec![asked], seen, ..Change::default() };
+        let change =
+            ConversationChange { asked: vec![asked], seen, ..ConversationChange::default() };
         self.gateway.store.record(&turn.lease, change, self.clock.now()).await.unwrap();
         id
     }

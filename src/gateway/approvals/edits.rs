@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Incoming, IncomingContent};
 use chrono::{DateTime, Utc};
 
-use super::{End, resolve};
+use super::{ApprovalEnd, resolve};
 use crate::{
     gateway::{Gateway, intake_context::IntakeContext},
     journal::{
@@ -80,8 +80,11 @@ pub(in crate::gateway) async fn edited(
     }
     for approval in &open {
         let reason = Some(texts::REQUEST_CHANGED.to_owned());
-        let end =
-            End::new(Status::Superseded, Decision::Deny { reason }, Decider::Person(by.clone()));
+        let end = ApprovalEnd::new(
+            Status::Superseded,
+            Decision::Deny { reason },
+            Decider::Person(by.clone()),
+        );
         resolve(tx, approval, end, now).await?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{End, resolve};
+use super::{ApprovalEnd, resolve};
 use crate::{
     agent::approvers::Voter,
     journal::event::{Decider, Decision, Speaker, Status},
@@ -71,7 +71,7 @@ async fn deny_open(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<
     let open = approval_store::open(tx, AT_ONCE).await?;
     for approval in &open {
         let decision = Decision::Deny { reason: Some(texts::HALTED_BY_OWNER.to_owned()) };
-        let end = End::new(Status::Denied, decision, Decider::Person(by.clone()));
+        let end = ApprovalEnd::new(Status::Denied, decision, Decider::Person(by.clone()));
         resolve(tx, approval, end, now).await?;
     }
     Ok(open.len())

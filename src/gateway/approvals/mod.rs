@@ -231,7 +231,8 @@ pub async fn decide(
         Choice::Deny { .. } => {
             let by = Decider::Person(voter.speaker.clone());
             let name = name(tx, &approval, voter).await?;
-            let end = End { name, ..End::new(Status::Denied, choice.decision(), by) };
+            let end =
+                ApprovalEnd { name, ..ApprovalEnd::new(Status::Denied, choice.decision(), by) };
             resolve(tx, &approval, end, now).await?;
             voter.words().decided(Status::Denied).to_owned()
         }
@@ -309,7 +310,8 @@ async fn allow(
         grant = grant_management::proposed(tx, approval, terms, voter, now).await?;
     }
     let by = Decider::Person(voter.speaker.clone());
-    let end = End { name, grant, ..End::new(Status::Allowed, choice.decision(), by) };
+    let end =
+        ApprovalEnd { name, grant, ..ApprovalEnd::new(Status::Allowed, choice.decision(), by) };
     resolve(tx, approval, end, now).await?;
     let words = voter.words();
     let answers = approval.asks == ApprovalPurpose::Answer;
@@ -329,7 +331,7 @@ async fn name(tx: &mut Tx<'_>, approval: &Approval, voter: &Voter) -> Result<Str
 }
 
 /// The final state of an approval.
-struct End {
+struct ApprovalEnd {
     status: Status,
     decision: Decision,
     by: Decider,
@@ -339,7 +341,7 @@ struct End {
     grant: Option<Grant>,
 }
 
-impl End {
+impl ApprovalEnd {
     fn new(status: Status, decision: Decision, by: Decider) -> Self {
         let name = match &by {
             Decider::Person(person) => person.name.clone(),
@@ -351,7 +353,7 @@ impl End {
 
 /// Nobody decided in time, which counts as a denial.
 async fn expire(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Result<bool> {
-    let end = End::new(Status::Expired, Decision::Deny { reason: None }, Decider::Timeout);
+    let end = ApprovalEnd::new(Status::Expired, Decision::Deny { reason: None }, Decider::Timeout);
     resolve(tx, approval, end, now).await
 }
 
@@ -360,10 +362,10 @@ async fn expire(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Res
 async fn resolve(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    end: End,
+    end: ApprovalEnd,
     now: DateTime<Utc>,
 ) -> Result<bool> {
-    let End { status, decision, by, name, grant } = end;
+    let ApprovalEnd { status, decision, by, name, grant } = end;
     journal::lock(tx, &approval.conversation).await?;
     let first = approval_store::resolve(tx, &approval.id, status, &name, now).await?;
     if !first {

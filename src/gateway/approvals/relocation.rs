@@ -6,7 +6,7 @@ use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
 use super::{
-    End,
+    ApprovalEnd,
     platform_roles::{self, PlatformRoles},
     resolve, voter,
 };
@@ -141,7 +141,7 @@ async fn elsewhere(
     }
     display::drop_parts(tx, &approval.id).await?;
     let decision = Decision::Deny { reason: None };
-    let end = End::new(Status::Undeliverable, decision, Decider::Undeliverable);
+    let end = ApprovalEnd::new(Status::Undeliverable, decision, Decider::Undeliverable);
     resolve(tx, &approval, end, now).await.map(drop)
 }
 

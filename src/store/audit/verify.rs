@@ -22,13 +22,13 @@ pub struct Verified {
 }
 
 /// The end of a chain: the number and hash of its last row.
-type End = (i64, String);
+type ChainEnd = (i64, String);
 
 /// The entries of the seals about a chain.
 #[derive(Debug, Default)]
 struct Sealed {
     rows: BTreeMap<i64, String>,
-    cut: End,
+    cut: ChainEnd,
 }
 
 impl Store {
@@ -66,7 +66,7 @@ impl Store {
     /// Verifies the chain of seals like any other chain, and collects its entries about the others.
     async fn read_seals(
         &self,
-        heads: &mut BTreeMap<String, End>,
+        heads: &mut BTreeMap<String, ChainEnd>,
         verified: &mut Verified,
     ) -> Result<BTreeMap<String, Sealed>> {
         let mut seals: BTreeMap<String, Sealed> = BTreeMap::new();
@@ -97,7 +97,7 @@ impl Store {
     async fn end(
         &self,
         walk: &Walk,
-        heads: &mut BTreeMap<String, End>,
+        heads: &mut BTreeMap<String, ChainEnd>,
         faults: &mut Vec<String>,
     ) -> Result<()> {
         let last = walk.last.0;
@@ -124,7 +124,7 @@ impl Store {
 #[derive(Debug, Default)]
 struct Walk {
     chain: String,
-    last: End,
+    last: ChainEnd,
     sealed: BTreeMap<i64, String>,
 }
 
@@ -158,7 +158,7 @@ impl Walk {
 
     /// Describes records that are missing according to the head. Records beyond the head are an
     /// error as well.
-    fn short_of(&self, head: Option<&End>) -> Option<String> {
+    fn short_of(&self, head: Option<&ChainEnd>) -> Option<String> {
         let (chain, last) = (&self.chain, self.last.0);
         match head {
             None if last == 0 => None,
@@ -175,7 +175,7 @@ impl Walk {
 }
 
 /// Chains of which only a head or a seal remains.
-fn gone(heads: &BTreeMap<String, End>, seals: &BTreeMap<String, Sealed>) -> Vec<String> {
+fn gone(heads: &BTreeMap<String, ChainEnd>, seals: &BTreeMap<String, Sealed>) -> Vec<String> {
     let cut = |chain: &str| seals.get(chain).map_or(0, |sealed| sealed.cut.0);
     let missing = |chain: &str, n: i64| {
         (n > cut(chain)).then(|| format!("rows {} to {n} of {chain} are missing", cut(chain) + 1))
@@ -189,7 +189,7 @@ fn gone(heads: &BTreeMap<String, End>, seals: &BTreeMap<String, Sealed>) -> Vec<
     headed.chain(sealed).collect()
 }
 
-async fn heads(tx: &mut Tx<'_>) -> Result<BTreeMap<String, End>> {
+async fn heads(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChainEnd>> {
     let rows: Vec<ChainHead> = sql!(
         tx,
         fetch_all,
@@ -200,7 +200,7 @@ async fn heads(tx: &mut Tx<'_>) -> Result<BTreeMap<String, End>> {
     Ok(rows.into_iter().map(|head| (head.chain, (head.n, head.hash))).collect())
 }
 
-async fn head(tx: &mut Tx<'_>, chain: String) -> Result<Option<End>> {
+async fn head(tx: &mut Tx<'_>, chain: String) -> Result<Option<ChainEnd>> {
     Ok(sql!(
         tx,
         fetch_optional,

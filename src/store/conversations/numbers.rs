@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::{
     journal::{self, Number},
-    record::{Change, Precondition},
+    record::{ConversationChange, Precondition},
 };
 use crate::{
     journal::event::Event,
@@ -72,7 +72,7 @@ row! {
 
 /// Whether the conversation has nothing left to do once the events of the change are recorded.
 /// After a failed turn, withdrawn approvals append further events.
-fn rests(change: &Change) -> bool {
+fn rests(change: &ConversationChange) -> bool {
     let failed = change.events.iter().any(|event| matches!(event, Event::Failed { .. }));
     change.terms == Precondition::IfCurrentThenRest && !failed
 }
@@ -85,7 +85,7 @@ fn rests(change: &Change) -> bool {
 pub(super) async fn assign_numbers(
     tx: &mut Tx<'_>,
     lease: &Lease,
-    change: &Change,
+    change: &ConversationChange,
 ) -> Result<Option<Assigned>> {
     let only_at = if change.terms == Precondition::Always { -1 } else { change.seen };
     Ok(sql!(

@@ -27,9 +27,9 @@ use crate::{
     },
 };
 
-/// A change. It is recorded as a whole or not at all.
+/// A change of a conversation. It is recorded as a whole or not at all.
 #[derive(Debug, Clone, Default)]
-pub struct Change {
+pub struct ConversationChange {
     pub events: Vec<Event>,
     /// Messages for the outbox, in order.
     pub shows: Vec<Outgoing>,
@@ -102,7 +102,7 @@ impl Store {
     pub async fn record(
         &self,
         lease: &Lease,
-        change: Change,
+        change: ConversationChange,
         now: DateTime<Utc>,
     ) -> Result<Recorded> {
         let lease = lease.clone();
@@ -142,7 +142,7 @@ impl Store {
 async fn record(
     tx: &mut Tx<'_>,
     lease: Lease,
-    change: Change,
+    change: ConversationChange,
     now: DateTime<Utc>,
 ) -> Result<Recorded> {
     if change.attempt == Attempt::Repeated
@@ -169,7 +169,7 @@ async fn record(
         grants::spend(tx, grant, now).await?;
     }
     insert_events(tx, &lease, assigned, &change.events, now).await?;
-    let shown = Shown {
+    let shown = OutboxPart {
         at_new_event: !change.events.is_empty(),
         what: change.shows,
         wait: change.shows_wait,
@@ -202,7 +202,7 @@ async fn record(
 
 /// Whether an earlier attempt has recorded this change. The row of the lease is locked, so an
 /// attempt whose connection was lost is committed or rolled back by now.
-async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<bool> {
+async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &ConversationChange) -> Result<bool> {
     // The last event of a change names its call, or is the only one.
     let Some(event) = change.events.last() else { return Ok(false) };
     let found: Option<(i64,)> = sql!(
@@ -222,7 +222,7 @@ async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &Change) -> Result<
 }
 
 /// The part of a change that goes into the outbox.
-struct Shown {
+struct OutboxPart {
     /// Whether this transaction has recorded the event at which it is shown.
     at_new_event: bool,
     what: Vec<Outgoing>,
@@ -236,10 +236,10 @@ async fn show(
     tx: &mut Tx<'_>,
     lease: &Lease,
     assigned: Assigned,
-    shown: Shown,
+    shown: OutboxPart,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let Shown { at_new_event, what, wait, answers, approvals } = shown;
+    let OutboxPart { at_new_event, what, wait, answers, approvals } = shown;
     if what.is_empty() && approvals.is_empty() && wait.is_none() {
         return Ok(());
     }

@@ -31,11 +31,11 @@ struct Owner(Arc<Queue>);
 
 struct Queue {
     file: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<ReaderQueue>,
 }
 
 #[derive(Default)]
-struct State {
+struct ReaderQueue {
     jobs: VecDeque<ReadJob>,
     /// The threads that wait for a job; the last one has waited for the shortest time.
     idle: Vec<Thread>,
@@ -142,7 +142,7 @@ impl Queue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReaderQueue> {
         self.state.lock()
     }
 }

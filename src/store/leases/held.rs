@@ -25,10 +25,10 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The leases that the heartbeat renews: those that some code in this process holds.
 #[derive(Debug, Clone, Default)]
-pub(in crate::store) struct Held(Arc<Mutex<State>>);
+pub(in crate::store) struct Held(Arc<Mutex<HeldLeases>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct HeldLeases {
     /// The number of holders of each lease.
     leases: BTreeMap<LeaseKey, usize>,
     /// The last successful heartbeat, by the database's clock.
@@ -102,7 +102,7 @@ impl Held {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HeldLeases> {
         self.0.lock()
     }
 }

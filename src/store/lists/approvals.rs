@@ -50,7 +50,7 @@ pub struct WantedApprovals {
 }
 
 row! {
-    struct ListedRow {
+    struct ListedApprovalRow {
         id: String,
         conversation: String,
         channel: String,
@@ -76,7 +76,7 @@ pub async fn list(
     page_request: &PageRequest,
 ) -> Result<Vec<ListedApproval>> {
     let open = wanted.open.map_or(-1, i64::from);
-    let rows: Vec<ListedRow> = sql!(
+    let rows: Vec<ListedApprovalRow> = sql!(
         tx,
         fetch_all,
         "
@@ -127,7 +127,7 @@ pub async fn version(tx: &mut Tx<'_>) -> Result<String> {
     Ok(format!("{open} {} {votes} {}", latest.unwrap_or_default(), voted_at.unwrap_or_default()))
 }
 
-fn listed_approval(row: ListedRow) -> Result<ListedApproval> {
+fn listed_approval(row: ListedApprovalRow) -> Result<ListedApproval> {
     Ok(ListedApproval {
         id: ApprovalId(row.id),
         conversation: ConversationId(row.conversation),

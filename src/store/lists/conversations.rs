@@ -56,7 +56,7 @@ pub struct ListedFailure {
 }
 
 row! {
-    struct ListedRow {
+    struct ConversationRow {
         id: String,
         channel: String,
         place: String,
@@ -84,7 +84,7 @@ pub async fn list(
     wanted: &WantedConversations,
     page_request: &PageRequest,
 ) -> Result<Vec<ListedConversation>> {
-    let rows: Vec<ListedRow> = sql!(
+    let rows: Vec<ConversationRow> = sql!(
         tx,
         fetch_all,
         "
@@ -111,7 +111,7 @@ pub async fn list(
     rows.into_iter().map(listed).collect()
 }
 
-fn listed(row: ListedRow) -> Result<ListedConversation> {
+fn listed(row: ConversationRow) -> Result<ListedConversation> {
     let failed = row.failed.and_then(|body| serde_json::from_str(&body).ok());
     Ok(ListedConversation {
         id: ConversationId(row.id),

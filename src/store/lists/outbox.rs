@@ -37,7 +37,7 @@ pub enum OutboxFilter {
 }
 
 row! {
-    struct ListedRow {
+    struct ListedMessageRow {
         id: String,
         conversation: String,
         channel: String,
@@ -56,7 +56,7 @@ pub async fn list(
     id: &str,
     page_request: &PageRequest,
 ) -> Result<Vec<ListedMessage>> {
-    let rows: Vec<ListedRow> = sql!(
+    let rows: Vec<ListedMessageRow> = sql!(
         tx,
         fetch_all,
         "
@@ -79,7 +79,7 @@ pub async fn list(
     rows.into_iter().map(listed).collect()
 }
 
-fn listed(row: ListedRow) -> Result<ListedMessage> {
+fn listed(row: ListedMessageRow) -> Result<ListedMessage> {
     Ok(ListedMessage {
         id: OutboxId(row.id),
         conversation: ConversationId(row.conversation),

@@ -201,17 +201,17 @@ pub async fn end(
     ended: SendOutcome,
     problem: String,
 ) -> Result<bool> {
-    record_end(tx, sending, ended, End { problem, by: Ends::Claimed }).await
+    record_end(tx, sending, ended, SendEnd { problem, by: Ends::Claimed }).await
 }
 
 /// Like [`end`], for a row that is sent together with one that this node has claimed.
 pub(in crate::store) async fn end_together(tx: &mut Tx<'_>, sending: &Sending) -> Result<()> {
-    let end = End { problem: String::new(), by: Ends::Together };
+    let end = SendEnd { problem: String::new(), by: Ends::Together };
     record_end(tx, sending, SendOutcome::Sent, end).await.map(drop)
 }
 
 /// How a row ends.
-struct End {
+struct SendEnd {
     problem: String,
     by: Ends,
 }
@@ -249,7 +249,7 @@ async fn record_end(
     tx: &mut Tx<'_>,
     sending: &Sending,
     ended: SendOutcome,
-    End { problem, by }: End,
+    SendEnd { problem, by }: SendEnd,
 ) -> Result<bool> {
     let status = match ended {
         SendOutcome::Sent => MessageStatus::Sent,

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use chrono::{DateTime, Utc};
 
-use super::{Schedule, ScheduleChange, State, by_id};
+use super::{Schedule, ScheduleChange, ScheduleState, by_id};
 use crate::{
     journal::ids::{ConversationId, ScheduleId},
     store::{Tx, db::sql},
@@ -38,7 +38,7 @@ pub async fn change_state(
 pub async fn set(
     tx: &mut Tx<'_>,
     schedule: &Schedule,
-    state: State,
+    state: ScheduleState,
     due_at: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Result<bool> {

@@ -62,14 +62,14 @@ impl ScheduleKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
 #[strum(serialize_all = "snake_case")]
-pub enum State {
+pub enum ScheduleState {
     Waiting,
     Paused,
     Done,
     Deleted,
 }
 
-impl State {
+impl ScheduleState {
     pub fn as_str(self) -> &'static str {
         self.into()
     }
@@ -92,7 +92,7 @@ pub struct Schedule {
     pub by: Speaker,
     /// The sources of untrusted content that had been read when it was created.
     pub taint: Vec<String>,
-    pub state: State,
+    pub state: ScheduleState,
     pub due_at: DateTime<Utc>,
 }
 
@@ -107,18 +107,18 @@ pub enum ScheduleChange {
 impl Schedule {
     /// Whether it has not ended.
     pub fn is_active(&self) -> bool {
-        matches!(self.state, State::Waiting | State::Paused)
+        matches!(self.state, ScheduleState::Waiting | ScheduleState::Paused)
     }
 
     /// The state and due time after the action. Occurrences that were missed during a pause are
     /// skipped.
-    pub fn moved(&self, to: ScheduleChange, now: DateTime<Utc>) -> (State, DateTime<Utc>) {
-        let has_missed = self.state == State::Paused && self.due_at <= now;
+    pub fn moved(&self, to: ScheduleChange, now: DateTime<Utc>) -> (ScheduleState, DateTime<Utc>) {
+        let has_missed = self.state == ScheduleState::Paused && self.due_at <= now;
         let next = || self.rule.next(self.due_at, now).filter(|_| has_missed);
         match to {
-            ScheduleChange::Pause => (State::Paused, self.due_at),
-            ScheduleChange::Resume => (State::Waiting, next().unwrap_or(self.due_at)),
-            ScheduleChange::Delete => (State::Deleted, self.due_at),
+            ScheduleChange::Pause => (ScheduleState::Paused, self.due_at),
+            ScheduleChange::Resume => (ScheduleState::Waiting, next().unwrap_or(self.due_at)),
+            ScheduleChange::Delete => (ScheduleState::Deleted, self.due_at),
         }
     }
 }
@@ -169,7 +169,7 @@ fn schedule(row: ScheduleRow) -> Result<Schedule> {
         zone: row.zone,
         by: serde_json::from_str(&row.by_whom)?,
         taint: serde_json::from_str(&row.taint)?,
-        state: State::parse(&row.status),
+        state: ScheduleState::parse(&row.status),
         due_at: at(row.due_at),
     })
 }
@@ -320,7 +320,7 @@ pub async fn fire(
     next: Option<DateTime<Utc>>,
     now: DateTime<Utc>,
 ) -> Result<bool> {
-    let state = if next.is_some() { State::Waiting } else { State::Done };
+    let state = if next.is_some() { ScheduleState::Waiting } else { ScheduleState::Done };
     let moved = sql!(
         tx,
         execute,

@@ -60,7 +60,7 @@ impl UsageKind {
 
 /// One line of the daily account.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct AccountLine {
     pub day: String,
     /// Empty for usage before the agent was recorded.
     pub agent: String,
@@ -312,7 +312,7 @@ row! {
 }
 
 /// The account from the given day on, by day, agent, person and kind of usage.
-pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>> {
+pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<AccountLine>> {
     let rows: Vec<AccountRow> = sql!(
         tx,
         fetch_all,
@@ -339,7 +339,7 @@ pub async fn account(tx: &mut Tx<'_>, since: DateTime<Utc>) -> Result<Vec<Line>>
         };
         let kind = UsageKind::stored(&row.kind)?;
         let AccountRow { day, agent, person, name, times, cost_micros, took_ms, .. } = row;
-        Ok(Line { day, agent, person, kind, name, times, usage, cost_micros, took_ms })
+        Ok(AccountLine { day, agent, person, kind, name, times, usage, cost_micros, took_ms })
     });
     lines.collect()
 }

@@ -227,7 +227,7 @@ pub struct WebhookDelivery {
 }
 
 row! {
-    struct ListedRow {
+    struct DeliveryRow {
         id: String,
         subscription: String,
         topic: String,
@@ -246,7 +246,7 @@ pub async fn list(
     id: &str,
     page_request: &PageRequest,
 ) -> Result<Vec<WebhookDelivery>> {
-    let rows: Vec<ListedRow> = sql!(
+    let rows: Vec<DeliveryRow> = sql!(
         tx,
         fetch_all,
         "
@@ -263,7 +263,7 @@ pub async fn list(
         id,
         page_request.limit as i64
     );
-    let delivery = |row: ListedRow| -> Result<_> {
+    let delivery = |row: DeliveryRow| -> Result<_> {
         Ok(WebhookDelivery {
             id: row.id,
             subscription: row.subscription,

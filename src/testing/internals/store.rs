@@ -26,7 +26,7 @@ pub mod conversations {
         pub use crate::store::conversations::places::private_with;
     }
     pub mod record {
-        pub use crate::store::conversations::record::{Change, Precondition, Recorded};
+        pub use crate::store::conversations::record::{ConversationChange, Precondition, Recorded};
     }
 }
 pub mod db {
@@ -81,8 +81,8 @@ pub mod rules {
 }
 pub mod schedules {
     pub use crate::store::schedules::{
-        Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, State, change_state, create, list,
-        set,
+        Schedule, ScheduleChange, ScheduleCreated, ScheduleKind, ScheduleState, change_state,
+        create, list, set,
     };
 }
 pub mod takers {

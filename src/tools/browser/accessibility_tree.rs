@@ -115,7 +115,7 @@ impl Trees {
                     &mut text,
                     node,
                     &element,
-                    Line { indent, reference: reference.as_deref() },
+                    SnapshotLine { indent, reference: reference.as_deref() },
                 );
                 indent = (indent + 1).min(MAX_INDENT);
                 above.clone_from(&element.name);
@@ -143,12 +143,12 @@ impl Trees {
 }
 
 /// A line of a snapshot.
-struct Line<'a> {
+struct SnapshotLine<'a> {
     indent: usize,
     reference: Option<&'a str>,
 }
 
-fn write_line(text: &mut String, node: &Value, element: &PageElement, line: Line<'_>) {
+fn write_line(text: &mut String, node: &Value, element: &PageElement, line: SnapshotLine<'_>) {
     let _ = write!(text, "{:1$}- ", "", line.indent * 2);
     let name = quoted(&element.name);
     if element.role == "StaticText" {

@@ -1,7 +1,7 @@
 //! Arguments of a call: the JSON schema of a struct, and parsing arguments into the struct.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use crate::tools::ToolError;
@@ -21,6 +21,11 @@ pub fn schema<T: JsonSchema>() -> Value {
     }
     schema
 }
+
+// The arguments of a tool that has none. A doc comment would become part of the schema.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoArguments {}
 
 /// An optional argument is omitted rather than null; [`tidy`] treats null as omitted.
 fn simplify(property: &mut Map<String, Value>) {

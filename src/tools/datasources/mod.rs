@@ -26,7 +26,7 @@ use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use super::{
     Context, Output, Tool, ToolError,
-    contract::arguments::{parse, schema},
+    contract::arguments::{NoArguments, parse, schema},
     workspace,
 };
 use crate::{
@@ -104,10 +104,6 @@ struct SampleTable(Sources);
 
 /// `query_sql`
 struct QuerySql(Sources);
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoArguments {}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -70,7 +70,7 @@ impl AgentSkill {
 }
 
 /// A change that can be made.
-enum Change {
+enum ExtensionChange {
     InstallSkill {
         resolved: ResolvedSkill,
         skill: AgentSkill,
@@ -111,13 +111,13 @@ impl Tool for ManageExtension {
     async fn preview(&self, arguments: &Value, context: &Context) -> Option<Preview> {
         let arguments: Arguments = parse(arguments.clone()).ok()?;
         Some(match self.change(&arguments, context).await {
-            Ok(Change::InstallSkill { resolved, .. }) => diff::created(&resolved.shown()),
-            Ok(Change::InstallServer(server)) => diff::created(&server.shown()),
-            Ok(Change::Server { server, .. }) => diff::created(&format!(
+            Ok(ExtensionChange::InstallSkill { resolved, .. }) => diff::created(&resolved.shown()),
+            Ok(ExtensionChange::InstallServer(server)) => diff::created(&server.shown()),
+            Ok(ExtensionChange::Server { server, .. }) => diff::created(&format!(
                 "{} {} from {}",
                 server.server, server.version, server.registry
             )),
-            Ok(Change::Skill { .. }) => return None,
+            Ok(ExtensionChange::Skill { .. }) => return None,
             Err(problem) => Preview::failure(problem),
         })
     }
@@ -148,7 +148,11 @@ fn key(name: &str) -> String {
 
 impl ManageExtension {
     /// What a call would do; nothing is changed yet.
-    async fn change(&self, arguments: &Arguments, context: &Context) -> Result<Change, ToolError> {
+    async fn change(
+        &self,
+        arguments: &Arguments,
+        context: &Context,
+    ) -> Result<ExtensionChange, ToolError> {
         let Arguments { action, kind, name, version } = arguments;
         let enabled = match action {
             ExtensionAction::Install => return self.installation(arguments, context).await,
@@ -166,7 +170,7 @@ impl ManageExtension {
                     return Err(ToolError::NotFound(format!("no skill `{name}` is installed")));
                 }
                 refuse_own(&skill)?;
-                Ok(Change::Skill { skill, enabled })
+                Ok(ExtensionChange::Skill { skill, enabled })
             }
             ExtensionKind::McpServer => {
                 let all = self.extensions.servers.installed().map_err(failed)?;
@@ -180,7 +184,11 @@ impl ManageExtension {
                             configuration"
                     )));
                 };
-                Ok(Change::Server { name: name.clone(), server: Box::new(server.clone()), enabled })
+                Ok(ExtensionChange::Server {
+                    name: name.clone(),
+                    server: Box::new(server.clone()),
+                    enabled,
+                })
             }
         }
     }
@@ -189,7 +197,7 @@ impl ManageExtension {
         &self,
         arguments: &Arguments,
         context: &Context,
-    ) -> Result<Change, ToolError> {
+    ) -> Result<ExtensionChange, ToolError> {
         let Arguments { kind, name, version, .. } = arguments;
         match kind {
             ExtensionKind::Skill if version.is_some() => {
@@ -207,11 +215,11 @@ impl ManageExtension {
                         )));
                     }
                 }
-                Ok(Change::InstallSkill { resolved, skill })
+                Ok(ExtensionChange::InstallSkill { resolved, skill })
             }
             ExtensionKind::McpServer => {
                 let server = self.extensions.server(name, version.as_deref()).await?;
-                Ok(Change::InstallServer(Box::new(server)))
+                Ok(ExtensionChange::InstallServer(Box::new(server)))
             }
         }
     }
@@ -225,7 +233,7 @@ impl ManageExtension {
     }
 }
 
-impl Change {
+impl ExtensionChange {
     /// The state that an approval is bound to: what is installed, and what that replaces.
     fn state(&self) -> Result<String, ToolError> {
         Ok(match self {
@@ -242,9 +250,13 @@ impl Change {
 }
 
 /// Makes a change, if its state is the expected one. Nothing else changes extensions meanwhile.
-fn apply(extensions: &Extensions, change: &Change, expected: &str) -> Result<String, ToolError> {
+fn apply(
+    extensions: &Extensions,
+    change: &ExtensionChange,
+    expected: &str,
+) -> Result<String, ToolError> {
     match change {
-        Change::InstallSkill { resolved, skill } => {
+        ExtensionChange::InstallSkill { resolved, skill } => {
             let lock = folder::lock(&skill.folder).map_err(failed)?;
             compare(change.state()? == expected)?;
             if skill.path().join("SKILL.md").exists() {
@@ -254,7 +266,7 @@ fn apply(extensions: &Extensions, change: &Change, expected: &str) -> Result<Str
             folder::put(&lock, name, &resolved.package, &resolved.source).map_err(failed)?;
             Ok(format!("The skill `{name}` was installed. It is listed within ten seconds."))
         }
-        Change::Skill { skill, enabled } => {
+        ExtensionChange::Skill { skill, enabled } => {
             let lock = folder::lock(&skill.folder).map_err(failed)?;
             compare(change.state()? == expected)?;
             refuse_own(skill)?;
@@ -265,14 +277,14 @@ fn apply(extensions: &Extensions, change: &Change, expected: &str) -> Result<Str
             .map_err(failed)?;
             Ok(format!("The skill `{}` was {}.", skill.name, done(*enabled)))
         }
-        Change::InstallServer(resolved) => {
+        ExtensionChange::InstallServer(resolved) => {
             let lock = extensions.servers.lock().map_err(failed)?;
             let now = extensions.servers.find(&resolved.name).map_err(failed)?;
             compare(change.state()? == expected && now == resolved.replaces)?;
             extensions.servers.put(&lock, &resolved.name, &resolved.server).map_err(failed)?;
             Ok(installed(extensions, resolved))
         }
-        Change::Server { name, server, enabled } => {
+        ExtensionChange::Server { name, server, enabled } => {
             let lock = extensions.servers.lock().map_err(failed)?;
             let now = extensions.servers.find(name).map_err(failed)?;
             compare(change.state()? == expected && now.as_ref() == Some(&**server))?;

@@ -65,7 +65,7 @@ struct ManyPages {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Listed {
+struct ListArguments {
     /// Only pages whose names begin so, for example garden/.
     #[serde(default)]
     prefix: Option<String>,
@@ -114,7 +114,7 @@ impl Tool for PageQueryTool {
                 ..reading(
                     "wiki_list_pages",
                     "Lists the pages of the wiki, also the archived ones.",
-                    schema::<Listed>(),
+                    schema::<ListArguments>(),
                 )
             },
             PageQuery::Search => ToolSpec {
@@ -188,7 +188,7 @@ impl PageQueryTool {
         Ok(Output { untrusted: untrusted(&read), ..Output::text(text.trim_end()) })
     }
 
-    async fn list(&self, wanted: Listed, context: &Context) -> Result<Output, ToolError> {
+    async fn list(&self, wanted: ListArguments, context: &Context) -> Result<Output, ToolError> {
         let listing = WikiListing {
             agent: context.agent.clone(),
             prefix: wanted.prefix.unwrap_or_default().to_lowercase(),

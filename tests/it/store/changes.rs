@@ -5,7 +5,7 @@ use countersign::testing::{
     journal::event::Event,
     store::{
         Store,
-        conversations::record::{Change, Precondition, Recorded},
+        conversations::record::{ConversationChange, Precondition, Recorded},
         leases::Lease,
         outbox::sending::SendOutcome,
     },
@@ -21,7 +21,7 @@ async fn claimed(store: &Store) -> Option<Lease> {
     Some(store.claim(1, now()).await.unwrap().pop()?.lease)
 }
 
-async fn recorded(store: &Store, lease: &Lease, change: Change) -> Recorded {
+async fn recorded(store: &Store, lease: &Lease, change: ConversationChange) -> Recorded {
     store.record(lease, change, now()).await.unwrap()
 }
 
@@ -57,7 +57,7 @@ story! {
         begin(&store, "1").await;
         let lease = claimed(&store).await.unwrap();
         for all in [["a", "b"], ["c", "d"]] {
-            let change = Change { shows: texts(all), seen: 1, ..Change::default() };
+            let change = ConversationChange { shows: texts(all), seen: 1, ..ConversationChange::default() };
             assert_eq!(recorded(&store, &lease, change).await, Recorded::Done);
         }
         assert_eq!(texts_sent(&store).await, ["a", "b", "c", "d"]);
@@ -76,7 +76,7 @@ story! {
         let child = claimed(&store).await.unwrap();
         assert_eq!((child.conversation(), child.home()), (&sub, &root));
         for (lease, all) in [(&parent, ["a", "b"]), (&child, ["c", "d"])] {
-            let change = Change { shows: texts(all), ..change(1, Precondition::IfCurrent) };
+            let change = ConversationChange { shows: texts(all), ..change(1, Precondition::IfCurrent) };
             assert_eq!(recorded(&store, lease, change).await, Recorded::Done);
         }
         assert_eq!(texts_sent(&store).await, ["a", "b", "c", "d"]);
@@ -93,9 +93,9 @@ async fn drafted(store: &Store) -> (Lease, Receipt) {
 }
 
 /// An answer of two messages.
-fn answer() -> Change {
+fn answer() -> ConversationChange {
     let shows = texts(["a", "b"]);
-    Change { shows, answers: Some(1), ..change(1, Precondition::IfCurrentThenRest) }
+    ConversationChange { shows, answers: Some(1), ..change(1, Precondition::IfCurrentThenRest) }
 }
 
 story! {
@@ -145,7 +145,7 @@ story! {
         let (reason, reference) = ("It broke.".into(), format!("{conversation}:1"));
         let failed = Event::Failed { reason, reference, upto: 1, cause: None };
         let terms = Precondition::IfCurrentThenRest;
-        let failure = Change { events: vec![failed], ..change(1, terms) };
+        let failure = ConversationChange { events: vec![failed], ..change(1, terms) };
         assert_eq!(recorded(&store, &lease, failure).await, Recorded::Rested);
         assert_eq!(claimed(&store).await, None, "nothing is left to do");
         begin(&store, "1").await;

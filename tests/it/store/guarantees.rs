@@ -14,7 +14,7 @@ use countersign::testing::{
         approvals::grants,
         conversations::{
             journal,
-            record::{Change, Precondition, Recorded},
+            record::{ConversationChange, Precondition, Recorded},
         },
         leases::DutyKind,
         outbox::due::Share,
@@ -60,10 +60,10 @@ pub fn share(limit: usize) -> Vec<Share> {
 }
 
 /// A change with an event and a text.
-pub fn change(seen: i64, terms: Precondition) -> Change {
+pub fn change(seen: i64, terms: Precondition) -> ConversationChange {
     let events = vec![Event::Reminded { upto: seen }];
     let shows = vec![Outgoing::Text { markdown: "x".into(), reply_to: None }];
-    Change { events, shows, seen, terms, ..Change::default() }
+    ConversationChange { events, shows, seen, terms, ..ConversationChange::default() }
 }
 
 story! {
@@ -98,7 +98,7 @@ story! {
         assert!(halt.await.unwrap());
         let starts = || {
             let events = vec![Event::ToolStarted { call: "c".into() }];
-            Change { events, ..change(1, Precondition::IfCurrent) }
+            ConversationChange { events, ..change(1, Precondition::IfCurrent) }
         };
         assert_eq!(store.record(&lease, starts(), now()).await.unwrap(), Recorded::Behind);
         let lift = store.write("end halt", move |tx| Box::pin(async move { grants::lift(tx).await }));

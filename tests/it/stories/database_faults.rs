@@ -13,7 +13,7 @@ use countersign::testing::{
     scripted::{Gate, call, say, wait},
     store::{
         approvals::grants,
-        conversations::record::{Change, Precondition, Recorded},
+        conversations::record::{ConversationChange, Precondition, Recorded},
     },
     tools::{Context, Output, Tool, ToolError},
 };
@@ -407,7 +407,7 @@ story! {
             }
         });
         let events = vec![Event::ToolStarted { call: "c".into() }];
-        let change = Change { events, terms: Precondition::Always, ..Change::default() };
+        let change = ConversationChange { events, terms: Precondition::Always, ..ConversationChange::default() };
         let starting = async {
             written.notified().await;
             let mut recording = Box::pin(store.record(&lease.lease, change, now));

@@ -144,7 +144,7 @@ story! {
 async fn start_and_die(world: &World, app: &countersign::testing::app::App) {
     use countersign::testing::{
         clock::Clock as _,
-        store::conversations::record::{Change, Precondition, Recorded},
+        store::conversations::record::{ConversationChange, Precondition, Recorded},
     };
     let store = &app.gateway.store;
     let claimed = store.claim(1, world.clock.now()).await.unwrap().pop().expect("ready");
@@ -153,7 +153,8 @@ async fn start_and_die(world: &World, app: &countersign::testing::app::App) {
         _ => None,
     });
     let events = vec![Event::ToolStarted { call: call.unwrap() }];
-    let change = Change { events, terms: Precondition::Always, ..Change::default() };
+    let change =
+        ConversationChange { events, terms: Precondition::Always, ..ConversationChange::default() };
     let now = "2026-05-04T10:00:00Z".parse().unwrap();
     assert_eq!(store.record(&claimed.lease, change, now).await.unwrap(), Recorded::Done);
     store.release(&claimed.lease).await.unwrap();

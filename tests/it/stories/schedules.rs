@@ -14,7 +14,7 @@ use countersign::testing::{
     scripted::{call, calls, say},
     store::{
         lists::PageRequest,
-        schedules::{self, Schedule, ScheduleChange, ScheduleKind, State},
+        schedules::{self, Schedule, ScheduleChange, ScheduleKind, ScheduleState},
     },
     worker::scheduler,
 };
@@ -332,7 +332,7 @@ async fn many(world: &World, app: &App, count: usize, rule: &Recurrence) {
                 name: "Ann".into(),
             },
             taint: vec![],
-            state: State::Waiting,
+            state: ScheduleState::Waiting,
             due_at: world.clock.now() + TimeDelta::seconds(1 + n as i64 % 10),
         };
         let (store, now) = (app.gateway.store.clone(), world.clock.now());
@@ -418,7 +418,7 @@ story! {
         let before = active(&app).await.pop().unwrap();
         let overdue = before.due_at + TimeDelta::minutes(1);
         let resumed = before.moved(ScheduleChange::Resume, overdue);
-        assert_eq!(resumed, (State::Waiting, before.due_at), "it was not paused, so none is skipped");
+        assert_eq!(resumed, (ScheduleState::Waiting, before.due_at), "it was not paused, so none is skipped");
         world.time_passes(TimeDelta::hours(1)).await;
         assert_snapshot!(world.last(), @"⏰ Tea");
         let (now, next) = (world.clock_now(), before.due_at + TimeDelta::hours(1));
@@ -430,12 +430,12 @@ story! {
             assert!(!set.await.unwrap(), "{to:?}");
         }
         let after = active(&app).await.pop().unwrap();
-        assert_eq!((after.state, after.due_at), (State::Waiting, next));
+        assert_eq!((after.state, after.due_at), (ScheduleState::Waiting, next));
 
         let paused = change(&app, &before.id, ScheduleChange::Pause, now).await.unwrap();
-        assert_eq!((paused.state, paused.due_at), (State::Paused, next));
+        assert_eq!((paused.state, paused.due_at), (ScheduleState::Paused, next));
         let resumed = change(&app, &before.id, ScheduleChange::Resume, now).await.unwrap();
-        assert_eq!((resumed.state, resumed.due_at), (State::Waiting, next));
+        assert_eq!((resumed.state, resumed.due_at), (ScheduleState::Waiting, next));
         world.time_passes(TimeDelta::minutes(59)).await;
         assert_eq!(world.shown().matches("⏰ Tea").count(), 1, "no run is repeated");
         world.time_passes(TimeDelta::minutes(1)).await;
@@ -465,7 +465,7 @@ story! {
         assert!(paused.iter().all(Option::is_some), "they recur");
         let (after, shown) = (active(&one).await, world.rows_of("outbox").await);
         for (before, after) in before.iter().zip(&after) {
-            assert_eq!((&after.id, after.state), (&before.id, State::Paused));
+            assert_eq!((&after.id, after.state), (&before.id, ScheduleState::Paused));
             let runs = shown.iter().filter(|row| row.contains(&before.text)).count();
             let expected = before.due_at + TimeDelta::hours(runs as i64);
             assert!(runs <= 1 && after.due_at == expected, "{runs} runs, due {}", after.due_at);
