@@ -165,13 +165,12 @@ impl App {
         let admin = server::admin_server(config, variables, &worker, webs, &webhook_sender)?;
         let loader = wasm::loader(config, variables, &gateway.store, &gateway.clock)?;
         let wasm = Arc::new(WasmModules::new(loader));
-        let admin = admin.with_wasm_modules(wasm.statuses.clone());
-        let admin = Arc::new(admin.with_requests(given.requests));
+        let admin = admin.with_wasm_modules(wasm.statuses.clone()).with_requests(given.requests);
         admin::metrics::begin(&gateway);
         let app = Self {
             gateway,
             worker,
-            admin,
+            admin: Arc::new(admin),
             sandbox,
             webhook_sender,
             wasm,

@@ -26,7 +26,8 @@ fn a_write_that_dies_before_its_end_leaves_the_old_file() {
     let file = folder.path().join("a.txt");
     fs::write(&file, "old").unwrap();
     let died = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "atomic_writes::a_write_that_dies_before_its_end_leaves_the_old_file"])
+        .arg("--exact")
+        .arg("tools::atomic_writes::a_write_that_dies_before_its_end_leaves_the_old_file")
         .env(FOLDER, folder.path())
         .env("COUNTERSIGN_CRASH_AT", "file/before rename#1")
         .output()
