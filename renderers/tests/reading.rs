@@ -1,4 +1,5 @@
-//! Files as third-party programs write them.
+//! Files as third-party programs write them. All formats are in one file, because the tests share what
+//! makes small packages.
 
 use std::io::{Cursor, Write as _};
 
