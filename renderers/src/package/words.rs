@@ -2,10 +2,15 @@
 
 use crate::document::Alert;
 
+/// The language of a tag such as `de-AT`.
+fn primary(language: Option<&str>) -> String {
+    let tag = language.unwrap_or("en");
+    tag.split('-').next().unwrap_or(tag).to_lowercase()
+}
+
 /// The title of an alert.
 pub fn alert(kind: Alert, language: Option<&str>) -> &'static str {
-    let language = language.unwrap_or("en").to_lowercase();
-    let words = match language.split('-').next().unwrap_or("en") {
+    let words = match primary(language).as_str() {
         "de" => ["Hinweis", "Tipp", "Wichtig", "Warnung", "Vorsicht"],
         "fr" => ["Remarque", "Astuce", "Important", "Avertissement", "Attention"],
         "es" => ["Nota", "Consejo", "Importante", "Advertencia", "Precaución"],
@@ -31,8 +36,7 @@ pub fn alert(kind: Alert, language: Option<&str>) -> &'static str {
 
 /// The names of total rows: sum, average, minimum, maximum, count.
 pub fn totals(language: Option<&str>) -> [&'static str; 5] {
-    let language = language.unwrap_or("en").to_lowercase();
-    match language.split('-').next().unwrap_or("en") {
+    match primary(language).as_str() {
         "de" => ["Summe", "Durchschnitt", "Minimum", "Maximum", "Anzahl"],
         "fr" => ["Total", "Moyenne", "Minimum", "Maximum", "Nombre"],
         "es" => ["Total", "Promedio", "Mínimo", "Máximo", "Recuento"],
@@ -55,8 +59,7 @@ pub const TABLE: usize = 1;
 
 /// The word before the number of a caption.
 pub fn caption(kind: usize, language: Option<&str>) -> &'static str {
-    let language = language.unwrap_or("en").to_lowercase();
-    let words = match language.split('-').next().unwrap_or("en") {
+    let words = match primary(language).as_str() {
         "de" => ["Abbildung", "Tabelle"],
         "fr" => ["Figure", "Tableau"],
         "es" => ["Figura", "Tabla"],
