@@ -1,10 +1,11 @@
 //! The look of files from outside: layouts of slides, tables that do not fit, pictures, captions.
 
+mod common;
 mod reader_of_docx_rs;
 
-use std::io::{Cursor, Read};
-
 use renderers::{Document, Format, Rendered, markdown, render};
+
+use common::part;
 
 const PHOTO: &[u8] = include_bytes!("corpus/img/photo.jpg");
 
@@ -25,14 +26,6 @@ fn drawn(source: &str, format: Format) -> Rendered {
         reader_of_docx_rs::is_read(source, &rendered.bytes);
     }
     rendered
-}
-
-/// A part of a package.
-fn part(rendered: &Rendered, name: &str) -> String {
-    let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).expect("it is a package");
-    let mut text = String::new();
-    package.by_name(name).expect("it has the part").read_to_string(&mut text).expect("it is text");
-    text
 }
 
 fn slide(rendered: &Rendered, number: usize) -> String {
