@@ -46,7 +46,7 @@ pub mod xlsx;
 
 pub use document::Document;
 pub use pdf::fontset::Fonts;
-pub use rendered::{RenderError, Rendered};
+pub use rendered::{RenderError, Rendered, Warning};
 
 /// The four output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -9,7 +9,7 @@ use crate::markdown::clean;
 use crate::records::{RecordSheet, Records, sheets, too_wide};
 pub use crate::xlsx::stream;
 use crate::xlsx::{self, FORMULAS};
-use crate::{Document, RenderError};
+use crate::{Document, RenderError, Warning};
 
 /// A document with one table from CSV: fields separated by commas (semicolons or tabs, if the first
 /// line has more of those, or the separator named by `sep=`), quotation marks as in RFC 4180, the
@@ -24,7 +24,7 @@ pub fn from_csv(title: &str, text: &str) -> Result<Document, RenderError> {
     let rows = records.by_ref().collect();
     let sheet = RecordSheet { name: title.to_owned(), header, rows, ..RecordSheet::default() };
     let mut document = document(title, vec![sheet], records.may_have_commas())?;
-    document.warnings.extend(records.warning());
+    document.warnings.extend(records.warning().map(Warning::from));
     if let Some(above) = above {
         // Between the name of the sheet and its table.
         document.blocks.insert(1, Block::Paragraph(cell(&above)));
@@ -63,7 +63,7 @@ fn document(title: &str, sheets: Vec<RecordSheet>, commas: bool) -> Result<Docum
     let mut document = Document { meta, ..Document::default() };
     let (mut cells, mut formulas) = (0_usize, 0);
     for RecordSheet { name, header, rows, texts, warning } in sheets {
-        document.warnings.extend(warning);
+        document.warnings.extend(warning.map(Into::into));
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(header.len());
         cells = cells.saturating_add(columns.saturating_mul(rows.len() + 1));
         if columns > TABLE_COLUMNS {
@@ -87,7 +87,7 @@ fn document(title: &str, sheets: Vec<RecordSheet>, commas: bool) -> Result<Docum
         }));
     }
     if formulas > 0 {
-        document.warnings.push(format!("{formulas} {FORMULAS}."));
+        document.warnings.push(format!("{formulas} {FORMULAS}.").into());
     }
     Ok(document)
 }
@@ -156,7 +156,7 @@ mod tests {
             ["3", "b", "", "0", "", "text", "{}"],
         ];
         assert_eq!(table(&document, 1), expected);
-        assert!(document.warnings[0].contains("“mixed”"), "{:?}", document.warnings);
+        assert!(document.warnings[0].to_string().contains("“mixed”"), "{:?}", document.warnings);
         let members: serde_json::Map<_, _> =
             (0..65).map(|at| (at.to_string(), json!(at))).collect();
         for row in [

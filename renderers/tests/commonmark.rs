@@ -60,7 +60,10 @@ fn without_spaces(text: &str) -> String {
 
 /// Everything that a reader or a warning says, without spaces.
 fn found(rendered: &Rendered, format: Format) -> String {
-    contents(rendered, format) + &without_spaces(&rendered.warnings.join("\n"))
+    contents(rendered, format)
+        + &without_spaces(
+            &rendered.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        )
 }
 
 fn drawn(document: &Document, format: Format) -> Rendered {

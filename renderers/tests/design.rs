@@ -79,7 +79,7 @@ fn the_first_slides_have_their_layouts() {
     assert_eq!(layouts, ["1", "3", "11", "2", "2"]);
     assert!(slide(&deck, 4).contains("sz=\"8800\""), "the number stands out");
     assert!(slide(&deck, 5).contains("sz=\"2800\""), "few points are large");
-    assert_eq!(deck.warnings, Vec::<String>::new());
+    assert_eq!(deck.warnings, Vec::<&str>::new());
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn directives_set_colours_or_are_reported() {
         Format::Pptx,
     );
     assert!(slide(&deck, 1).contains("<p:bg>") && slide(&deck, 2).contains("FFDDAA"));
-    let said = deck.warnings.join("\n");
+    let said = deck.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(said.contains("style: h1") && said.contains("class: gaia"), "{said}");
-    assert_eq!(drawn("---\nstyle: x\n---\na", Format::Docx).warnings, Vec::<String>::new());
+    assert_eq!(drawn("---\nstyle: x\n---\na", Format::Docx).warnings, Vec::<&str>::new());
 }
 
 #[test]
@@ -163,7 +163,17 @@ fn wide_tables_turn_their_page_or_are_split() {
     assert_eq!(docx.matches("<w:sectPr>").count(), 3);
     for format in [Format::Pdf, Format::Docx, Format::Pptx] {
         let rendered = drawn(&wide(40), format);
-        assert!(rendered.warnings.join("").contains("wider than"), "{:?}", rendered.warnings);
+        assert!(
+            rendered
+                .warnings
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("")
+                .contains("wider than"),
+            "{:?}",
+            rendered.warnings
+        );
     }
 }
 
@@ -236,7 +246,7 @@ fn links_lead_to_headings_with_an_id() {
     assert!(part(&sheets, "xl/workbook.xml").contains("name=\"Two words\""));
     assert!(!docx.contains("{#") && !slide(&pptx, 2).contains("{#"));
     let pdf = drawn(source, Format::Pdf);
-    assert_eq!([pptx.warnings, pdf.warnings], [Vec::<String>::new(), Vec::new()]);
+    assert_eq!([pptx.warnings, pdf.warnings], [Vec::<&str>::new(), Vec::new()]);
     let pdf = lopdf::Document::load_mem(&pdf.bytes).expect("it is a PDF");
     let is_link = |object: &&lopdf::Object| {
         object
@@ -296,7 +306,16 @@ fn captions_have_fields_and_the_contents_have_pages() {
     assert!(body.contains(" SEQ Figure ") && body.contains(" SEQ Table "), "{body}");
     assert!(text(&body, "w:t").contains("See Figure 1."), "{}", text(&body, "w:t"));
     assert!(body.contains(" PAGEREF _Toc000002 "), "{body}");
-    assert!(docx.warnings.join("").contains("estimates"), "{:?}", docx.warnings);
+    assert!(
+        docx.warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("")
+            .contains("estimates"),
+        "{:?}",
+        docx.warnings
+    );
     let pdf = drawn(source, Format::Pdf);
     let document = lopdf::Document::load_mem(&pdf.bytes).expect("it is a PDF");
     let all = {
@@ -334,7 +353,7 @@ fn charts_combine_bars_and_lines() {
         assert!(bars.contains("FFFFFF"), "{format:?}: {bars}");
     }
     let rendered = drawn(source, Format::Pdf);
-    assert_eq!(rendered.warnings, Vec::<String>::new());
+    assert_eq!(rendered.warnings, Vec::<&str>::new());
     assert!(part(&drawn(source, Format::Docx), "word/document.xml").contains("Bar and line chart"));
 }
 

@@ -25,8 +25,9 @@ fn xml(rendered: &Rendered) -> String {
 
 fn drawn(document: &Document, format: Format) -> Rendered {
     let rendered = render(document, format).expect("the document can be rendered");
+    let sentences: Vec<_> = rendered.warnings.iter().map(ToString::to_string).collect();
     let losses: Vec<_> =
-        rendered.warnings.iter().filter(|sentence| sentence.contains("shown as text")).collect();
+        sentences.iter().filter(|sentence| sentence.contains("shown as text")).collect();
     assert!(losses.is_empty(), "{format:?}: {losses:?}");
     rendered
 }

@@ -41,7 +41,7 @@ fn pictures_in_cells_of_a_workbook_are_drawn() {
     let drawing = part(&workbook, "xl/drawings/drawing1.xml");
     assert!(drawing.contains("descr=\"Chart\"") && drawing.contains("descr=\"Plan\""), "{drawing}");
     let [warning] = &workbook.warnings[..] else { panic!("{:?}", workbook.warnings) };
-    assert!(warning.contains("d.png"), "{warning}");
+    assert!(warning.to_string().contains("d.png"), "{warning}");
     // The rows are as high as their pictures, and a filter hides both.
     let sheet = part(&workbook, "xl/worksheets/sheet1.xml");
     assert_eq!(sheet.matches("customHeight=\"1\"").count(), 3, "{sheet}");
@@ -123,7 +123,13 @@ fn pictures_of_other_kinds_are_reported_with_what_to_do() {
         let mut document = markdown::read("# A\n\n![B](a.bin)").unwrap();
         document.assets.insert("a.bin".into(), bytes.to_vec());
         for format in [Format::Docx, Format::Pdf, Format::Pptx, Format::Xlsx] {
-            let warnings = render(&document, format).unwrap().warnings.join(" ");
+            let warnings = render(&document, format)
+                .unwrap()
+                .warnings
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" ");
             let said = format!("{kind} pictures are not supported; convert it to PNG or JPEG");
             assert!(warnings.contains(&said), "{format:?}: {warnings}");
         }

@@ -143,7 +143,7 @@ proptest! {
         let document = markdown::read(&source).unwrap();
         for format in [Format::Docx, Format::Pptx, Format::Xlsx, Format::Pdf] {
             let rendered = render(&document, format).unwrap();
-            let found = text(&rendered, format) + &rendered.warnings.join("\n");
+            let found = text(&rendered, format) + &rendered.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
             for word in words(&source, format) {
                 prop_assert!(found.contains(&word), "{word} is lost in {format:?}:\n{source}");
             }

@@ -1,7 +1,7 @@
 //! `countersign render`: renders documents for people and scripts, with the configured branding.
 
 use anyhow::{Context as _, Result, bail};
-use renderers::{Format, Rendered};
+use renderers::{Format, Rendered, Warning};
 use sandbox::Sandbox;
 use std::{
     collections::BTreeMap,
@@ -48,7 +48,7 @@ fn format(name: &str) -> Result<Format, String> {
 pub struct WrittenDocument {
     pub file: PathBuf,
     /// What was lost, one line each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Renders the file as the gateway would, in the sandbox.

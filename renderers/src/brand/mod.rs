@@ -17,12 +17,12 @@ mod word;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use crate::Document;
 use crate::document::{Brand, Page};
 use crate::read::{ReadError, archive::Archive};
-use crate::rendered::RenderError;
+use crate::rendered::{RenderError, Warning};
 
 /// The maximum size of a template, in bytes.
 pub const BYTES: usize = 20 << 20;
@@ -79,7 +79,7 @@ impl Document {
         meta.header = meta.header.take().or_else(|| brand.header.take());
         meta.footer = meta.footer.take().or_else(|| brand.footer.take());
         self.logo = brand.logo.take().or_else(|| self.logo.take());
-        self.warnings.append(&mut brand.warnings);
+        self.warnings.extend(mem::take(&mut brand.warnings).into_iter().map(Warning::from));
         meta.brand = Some(Box::new(brand));
     }
 }

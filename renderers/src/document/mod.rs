@@ -23,6 +23,7 @@ pub use walk::{change_blocks, change_contents, each_block_of, each_in, plain_tex
 
 use crate::chart::Chart;
 pub use crate::color::Color;
+use crate::rendered::Warning;
 
 /// How the names of footnotes begin that are comments of reviewers.
 pub(crate) const COMMENT_NAME: &str = "comment-";
@@ -52,7 +53,7 @@ pub struct Document {
     /// The logo, used by the theme `corporate`: PNG, JPEG, GIF, BMP or SVG.
     pub logo: Option<Vec<u8>>,
     /// Warnings about content that the reader dropped.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// The front matter; every field has a default.

@@ -42,7 +42,7 @@ pub fn number(document: &mut Document, names: &Names) {
         let why = "so the reference stays as it is";
         warnings.add(format!("There is no figure or table named “{name}”, {why}."));
     }
-    document.warnings = warnings.sentences();
+    document.warnings = warnings.list();
 }
 
 /// Whether a table has a name or a list of captions is wanted.
@@ -311,6 +311,6 @@ mod tests {
         assert_eq!(lines("![Figure 1: One](a.png)")[1], "(Figure 1: One)");
         assert_eq!(lines("mail me @fig:x")[0], "mail me @fig:x");
         let document = markdown::read("![A](a.png){#fig:a} @fig:x").unwrap();
-        assert!(document.warnings[0].contains("fig:x"), "{:?}", document.warnings);
+        assert!(document.warnings[0].to_string().contains("fig:x"), "{:?}", document.warnings);
     }
 }

@@ -225,7 +225,7 @@ mod tests {
     fn read(source: &str) -> (Meta, String, Vec<String>) {
         let mut losses = Losses::default();
         let (meta, body) = split(source, &mut losses);
-        (meta, body.to_owned(), losses.sentences())
+        (meta, body.to_owned(), losses.warnings().iter().map(ToString::to_string).collect())
     }
 
     #[test]

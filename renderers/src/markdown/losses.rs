@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::budgets::NESTING;
-use crate::package::warnings::Warnings;
+use crate::{budgets::NESTING, package::warnings::Warnings, rendered::Warning};
 
 /// The number of examples per sentence.
 const EXAMPLES: usize = 5;
@@ -43,8 +42,8 @@ impl Losses {
         self.others.add(sentence);
     }
 
-    pub fn sentences(&self) -> Vec<String> {
-        let mut sentences = self.others.sentences();
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut sentences = Vec::new();
         if self.controls > 0 {
             sentences.push(format!("{} control characters were removed.", self.controls));
         }
@@ -74,7 +73,9 @@ impl Losses {
             sentences
                 .push(format!("Content nested deeper than {NESTING} levels became plain text."));
         }
-        sentences
+        let mut warnings = self.others.list();
+        warnings.extend(sentences.into_iter().map(Warning::from));
+        warnings
     }
 }
 

@@ -92,7 +92,7 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
         blocks,
         notes,
         comments,
-        warnings: reader.losses.sentences(),
+        warnings: reader.losses.warnings(),
         widths: reader.widths,
         heights: reader.heights,
         ..Document::default()

@@ -153,6 +153,6 @@ mod tests {
     #[test]
     fn layouts_with_columns_are_not_reported() {
         let source = "# A\n\n---\nlayout: two-cols\n---\n\n# B\n\nl\n\n::right::\n\nr\n";
-        assert_eq!(markdown::read(source).unwrap().warnings, Vec::<String>::new());
+        assert_eq!(markdown::read(source).unwrap().warnings, Vec::<&str>::new());
     }
 }

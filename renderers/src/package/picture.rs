@@ -13,6 +13,7 @@ use super::xml::Xml;
 use super::{Package, Relations};
 use crate::Document;
 use crate::pdf::fontset::Fonts;
+use crate::rendered::Warning;
 
 /// Limits for one picture, and for all pictures of a file.
 const FILE_BYTES: usize = 20 << 20;
@@ -171,7 +172,7 @@ impl<'f> Album<'f> {
             Ok(picture) => Some(picture),
             Err(reason) => {
                 let name: String = url.chars().take(120).collect();
-                warnings.add(format!("The picture {name} is shown as its text: {reason}."));
+                warnings.add(Warning::PictureShownAsText { name, why: reason });
                 None
             }
         }
@@ -295,7 +296,8 @@ pub(crate) mod tests {
         for url in ["a.png", "b.png", "c.svg", "d.png"] {
             assert_eq!(Album::new(&fonts).picture(&document, url, &mut warnings), None);
         }
-        let said = warnings.finish(0).join("\n");
+        let said =
+            warnings.finish(0).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         for reason in [
             "not PNG, JPEG",
             "b.png is shown as its text: it is damaged",

@@ -1,55 +1,58 @@
-//! Warnings about lost content: one sentence each, without duplicates.
+//! Warnings about lost content, without duplicates.
 
 use std::collections::HashSet;
 
-/// Sentences for the user and the model, in the order in which they were added.
+use crate::rendered::Warning;
+
+/// Warnings, in the order in which they were added.
 #[derive(Debug, Default, Clone)]
 pub struct Warnings {
-    listed: Vec<String>,
+    listed: Vec<Warning>,
     /// The number of those that were there before.
     inherited: usize,
-    /// All sentences, listed or not.
-    seen: HashSet<String>,
+    /// All warnings, listed or not.
+    seen: HashSet<Warning>,
     unlisted: usize,
 }
 
-/// The maximum number of sentences that are added. Further ones are only counted.
+/// The maximum number of warnings that are added. Further ones are only counted.
 const MAX_WARNINGS: usize = 50;
 
 impl Warnings {
-    pub fn from(listed: &[String]) -> Self {
+    pub fn from(listed: &[Warning]) -> Self {
         let seen = listed.iter().cloned().collect();
         Self { listed: listed.to_vec(), inherited: listed.len(), seen, unlisted: 0 }
     }
 
-    pub fn add(&mut self, sentence: impl Into<String>) {
-        let sentence = sentence.into();
-        if self.seen.contains(&sentence) {
+    pub fn add(&mut self, warning: impl Into<Warning>) {
+        let warning = warning.into();
+        if self.seen.contains(&warning) {
             return;
         }
         if self.listed.len() < self.inherited + MAX_WARNINGS {
-            self.listed.push(sentence.clone());
+            self.listed.push(warning.clone());
         } else {
             self.unlisted += 1;
         }
-        self.seen.insert(sentence);
+        self.seen.insert(warning);
     }
 
-    /// The sentences, with one that counts those that are not listed.
-    pub fn sentences(&self) -> Vec<String> {
+    /// The warnings, with one that counts those that are not listed.
+    pub fn list(&self) -> Vec<Warning> {
         let more = format!("{} more warning(s) are not listed.", self.unlisted);
-        let mut sentences = self.listed.clone();
-        sentences.extend((self.unlisted > 0).then_some(more));
-        sentences
+        let mut warnings = self.listed.clone();
+        warnings.extend((self.unlisted > 0).then(|| more.into()));
+        warnings
     }
 
-    pub fn finish(mut self, dropped: usize) -> Vec<String> {
+    pub fn finish(mut self, dropped: usize) -> Vec<Warning> {
         if dropped > 0 {
-            self.listed.push(format!(
+            let warning = format!(
                 "{dropped} control character(s) were removed, because Office files cannot contain them."
-            ));
+            );
+            self.listed.push(warning.into());
         }
-        self.sentences()
+        self.list()
     }
 }
 
@@ -66,18 +69,18 @@ mod tests {
             (0..60).for_each(|n| warnings.add(format!("loss {n}")));
         }
         let listed = warnings.finish(2);
-        assert_eq!(listed.iter().filter(|s| *s == "a").count(), 1);
-        assert_eq!(listed.last().unwrap(), "11 more warning(s) are not listed.");
-        assert!(listed.iter().any(|s| s.starts_with("2 control")));
+        assert_eq!(listed.iter().filter(|s| **s == "a").count(), 1);
+        assert_eq!(*listed.last().unwrap(), "11 more warning(s) are not listed.");
+        assert!(listed.iter().any(|s| s.to_string().starts_with("2 control")));
     }
 
     #[test]
     fn earlier_sentences_leave_room_for_others() {
-        let earlier: Vec<String> = (0..60).map(|n| format!("loss {n}")).collect();
+        let earlier: Vec<Warning> = (0..60).map(|n| format!("loss {n}").into()).collect();
         let mut warnings = Warnings::from(&earlier);
         for sentence in ["loss 3", "another"] {
             warnings.add(sentence);
         }
-        assert_eq!(warnings.sentences(), [&earlier[..], &["another".to_owned()]].concat());
+        assert_eq!(warnings.list(), [&earlier[..], &["another".into()]].concat());
     }
 }

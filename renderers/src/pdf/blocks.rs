@@ -31,6 +31,7 @@ use crate::package::sections::{after_comments, sections};
 use crate::package::text::{PictureText, announces, begins_page, plain};
 use crate::package::words::{self, TABLE};
 use crate::pdf::fontset::Fonts;
+use crate::rendered::Warning;
 
 /// The gap between columns, in points.
 const GUTTER: f64 = 18.0;
@@ -42,7 +43,7 @@ const HEADING_POINTS: f64 = 17.7;
 /// The content, and warnings about what could not be drawn.
 pub struct Body {
     pub content: Content,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 pub fn body(document: &Document, pictures: &Pictures, fonts: &Fonts) -> Body {
@@ -50,7 +51,7 @@ pub fn body(document: &Document, pictures: &Pictures, fonts: &Fonts) -> Body {
     drawing.faces = fonts.body(&document.meta).join(", ");
     let content = drawing.sections();
     let content = content + drawing.missing_captions();
-    Body { content, warnings: drawing.warnings.sentences() }
+    Body { content, warnings: drawing.warnings.list() }
 }
 
 impl Drawing<'_> {

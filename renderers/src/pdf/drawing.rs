@@ -10,6 +10,7 @@ use crate::document::{Anchors, Block, Page, PageSize};
 use crate::package::look;
 use crate::package::measure::{self, Face};
 use crate::package::warnings::Warnings;
+use crate::rendered::Warning;
 
 /// The font size of the template, in points.
 const POINTS: f64 = 10.5;
@@ -94,8 +95,8 @@ impl<'a> Drawing<'a> {
         breakable(text, face, room)
     }
 
-    pub fn warn(&mut self, sentence: String) {
-        self.warnings.add(sentence);
+    pub fn warn(&mut self, warning: impl Into<Warning>) {
+        self.warnings.add(warning);
     }
 }
 

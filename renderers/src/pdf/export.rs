@@ -9,7 +9,7 @@ use typst_pdf::{PdfOptions, PdfStandard, PdfStandards};
 
 use super::compact::compact;
 use super::fonts;
-use crate::rendered::RenderError;
+use crate::rendered::{RenderError, Warning};
 
 /// The maximum file size, in bytes.
 pub const OUTPUT_BYTES: usize = 20 * 1024 * 1024;
@@ -33,12 +33,12 @@ pub struct ExportedPdf {
 pub fn write(
     pages: &PagedDocument,
     missing: &BTreeSet<char>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<ExportedPdf, RenderError> {
     let ladder = if missing.is_empty() {
         LADDER
     } else {
-        warnings.push(fonts::sentence(missing));
+        warnings.push(fonts::sentence(missing).into());
         &LADDER[LADDER.len() - 1..]
     };
     let mut failures: Vec<String> = Vec::new();
@@ -46,7 +46,8 @@ pub fn write(
         match export(pages, standards) {
             Ok(bytes) => {
                 if let Some(why) = failures.first() {
-                    warnings.push(format!("The PDF keeps to {} only: {why}", names(standards)));
+                    let standards = names(standards);
+                    warnings.push(format!("The PDF keeps to {standards} only: {why}").into());
                 }
                 return Ok(ExportedPdf { bytes, has_standard: !standards.is_empty() });
             }

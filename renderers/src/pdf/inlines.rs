@@ -22,6 +22,7 @@ use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline, Mark, leads_to_caption};
 use crate::latex;
 use crate::package::text::{PictureText, named};
+use crate::rendered::Warning;
 
 impl<'a> Drawing<'a> {
     pub fn inlines(&mut self, content: &[Inline]) -> Content {
@@ -168,7 +169,7 @@ impl<'a> Drawing<'a> {
     /// The replacement for a picture.
     pub fn no_image(&mut self, picture: PictureText<'_>, why: &str) -> Content {
         let PictureText { url, alt, title } = picture;
-        self.warn(format!("The picture {} is not drawn: {why}.", short(url)));
+        self.warn(Warning::PictureNotDrawn { name: short(url), why: why.to_owned() });
         let name = named("", alt, title);
         TextElem::packed(self.breakable(&format!("[image: {name} — {why}]"), TextVoice::Text))
     }

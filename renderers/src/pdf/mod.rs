@@ -139,7 +139,7 @@ fn draw<T>(
         Ok(pages) => pages,
         Err(first) if pictures.is_empty() => return Err(RenderError::Invalid(first)),
         Err(first) => {
-            warnings.push(format!("The pictures were omitted: {first}"));
+            warnings.push(format!("The pictures were omitted: {first}").into());
             body = blocks::body(document, &images::Pictures::default(), fonts);
             lay_out(document, fonts, body.content).map_err(RenderError::Invalid)?
         }

@@ -20,7 +20,8 @@ pub fn adapted(document: &Document) -> Option<Document> {
     adapted.blocks = blocks(std::mem::take(&mut adapted.blocks));
     if let Some(first) = attributes.first() {
         let shown: String = first.chars().take(40).collect();
-        adapted.warnings.push(format!("Attributes such as “{shown}” have no effect on slides."));
+        let warning = format!("Attributes such as “{shown}” have no effect on slides.");
+        adapted.warnings.push(warning.into());
     }
     Some(adapted)
 }
@@ -131,7 +132,7 @@ mod tests {
             let title = slide.title.as_deref().map(plain).unwrap_or_default();
             (title, text.join("|").trim().to_owned(), slide.notes.join("|"))
         });
-        (slides.collect(), document.warnings.clone())
+        (slides.collect(), document.warnings.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -141,7 +142,10 @@ mod tests {
         let (slides, warnings) = slides(source);
         let slide = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
         assert_eq!(slides, [slide("A", "text", "said\nalso"), slide("B", "b", "more")]);
-        assert!(warnings.len() == 1 && warnings[0].contains(".element"), "{warnings:?}");
+        assert!(
+            warnings.len() == 1 && warnings[0].to_string().contains(".element"),
+            "{warnings:?}"
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::Document;
 use crate::document::{Block, Definition, Inline, Item, List, Table};
 use crate::number_text;
 use crate::pdf::fontset::Fonts;
+use crate::rendered::Warning;
 
 /// Tables by their address in the original document.
 type ComputedTables = HashMap<*const Table, Table>;
@@ -37,7 +38,7 @@ pub fn computed(document: &Document) -> Option<Document> {
     Some(Document {
         blocks: blocks(&document.blocks),
         notes: document.notes.iter().map(|note| blocks(note)).collect(),
-        warnings: [document.warnings.clone(), failures.sentences()].concat(),
+        warnings: [document.warnings.clone(), failures.warnings()].concat(),
         ..document.clone()
     })
 }
@@ -98,13 +99,12 @@ impl Failures {
         }
     }
 
-    fn sentences(mut self) -> Vec<String> {
+    fn warnings(mut self) -> Vec<Warning> {
         if self.unnamed > 0 {
             let more = format!("{} more formula(s) are kept as text.", self.unnamed);
             self.formulas.push(more);
         }
-        self.formulas.append(&mut self.totals);
-        self.formulas
+        self.formulas.into_iter().chain(self.totals).map(Warning::from).collect()
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
         ];
         assert_eq!(document.warnings.len(), expected.len(), "{:?}", document.warnings);
         for (warning, expected) in document.warnings.iter().zip(expected) {
-            assert!(warning.starts_with(expected), "{warning}");
+            assert!(warning.to_string().starts_with(expected), "{warning}");
         }
     }
 
@@ -371,7 +371,7 @@ mod tests {
         let document = markdown::read(&format!("| a |\n|---|\n{rows}")).unwrap();
         let warnings = computed(&document).expect("it has formulas").warnings;
         assert_eq!(warnings.len(), NAMED + 1, "{warnings:?}");
-        assert!(warnings[NAMED].starts_with("4 more"), "{warnings:?}");
+        assert!(warnings[NAMED].to_string().starts_with("4 more"), "{warnings:?}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use stream::stream;
 
 use crate::Document;
 use crate::pdf::fontset::Fonts;
-use crate::rendered::{RenderError, Rendered};
+use crate::rendered::{RenderError, Rendered, Warning};
 
 use pages::Pages;
 
@@ -66,7 +66,7 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
     let computed = computed(document);
     let shown = computed.as_ref().map(plan::plan);
     let mut warnings = document.warnings.clone();
-    warnings.append(&mut plan.warnings);
+    warnings.extend(std::mem::take(&mut plan.warnings).into_iter().map(Warning::from));
     let written = properties::workbook(&document.meta).and_then(|mut workbook| {
         let mut pages = Pages::new(document, fonts, &mut warnings);
         pages.survey(&plan.sheets);

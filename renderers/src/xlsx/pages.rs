@@ -15,6 +15,7 @@ use crate::package::look::{Look, look};
 use crate::package::warnings::Warnings;
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, Pictures};
+use crate::rendered::Warning;
 
 /// The sheets of a workbook, and warnings about lost content.
 pub struct Pages<'a> {
@@ -26,8 +27,8 @@ pub struct Pages<'a> {
     pub cell_bytes_left: usize,
     pub fonts: &'a Fonts,
     pub look: Look<'a>,
-    /// Receives the sentences in the end.
-    warnings: &'a mut Vec<String>,
+    /// Receives the warnings in the end.
+    warnings: &'a mut Vec<Warning>,
     added: Warnings,
     pub links: usize,
     /// Whether the current sheet is right-to-left.
@@ -43,7 +44,7 @@ pub struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub fn new(document: &'a Document, fonts: &'a Fonts, warnings: &'a mut Vec<String>) -> Self {
+    pub fn new(document: &'a Document, fonts: &'a Fonts, warnings: &'a mut Vec<Warning>) -> Self {
         Self::with(document, fonts, warnings, images::load(&document.assets))
     }
 
@@ -51,7 +52,7 @@ impl<'a> Pages<'a> {
     pub fn without_pictures(
         document: &'a Document,
         fonts: &'a Fonts,
-        warnings: &'a mut Vec<String>,
+        warnings: &'a mut Vec<Warning>,
     ) -> Self {
         Self::with(document, fonts, warnings, images::load(&BTreeMap::new()))
     }
@@ -59,7 +60,7 @@ impl<'a> Pages<'a> {
     fn with(
         document: &'a Document,
         fonts: &'a Fonts,
-        warnings: &'a mut Vec<String>,
+        warnings: &'a mut Vec<Warning>,
         pictures: Pictures,
     ) -> Self {
         Pages {
@@ -82,8 +83,8 @@ impl<'a> Pages<'a> {
         }
     }
 
-    pub fn warn(&mut self, sentence: String) {
-        self.added.add(sentence);
+    pub fn warn(&mut self, warning: impl Into<Warning>) {
+        self.added.add(warning);
     }
 
     pub fn lose(&mut self, sentence: &'static str) {
@@ -91,13 +92,13 @@ impl<'a> Pages<'a> {
     }
 
     pub fn finish(self) {
-        *self.warnings = self.added.sentences();
+        *self.warnings = self.added.list();
         if self.has_math {
             self.warnings.push("Mathematical formulas are shown as their LaTeX source.".into());
         }
         self.warnings.extend(self.losses.iter().map(|(sentence, count)| match count {
-            1 => (*sentence).to_owned(),
-            count => format!("{sentence} ({count} times)"),
+            1 => Warning::from(*sentence),
+            count => format!("{sentence} ({count} times)").into(),
         }));
     }
 }

@@ -13,6 +13,7 @@ use crate::package::upright::upright;
 use crate::package::vector::{self, Raster};
 use crate::pdf::fontset::Fonts;
 use crate::pdf::images::{self, PdfPicture};
+use crate::rendered::Warning;
 
 /// The maximum width of a picture, in pixels.
 const PICTURE_WIDTH: f64 = 640.0;
@@ -86,7 +87,7 @@ impl Pages<'_> {
         }
         let below = self.rows_of_pictures(pictures).saturating_sub(missing.len() as u32);
         for (at, (picture, why)) in (row + below..).zip(missing) {
-            self.warn(format!("The picture {} is not drawn: {why}.", picture.url));
+            self.warn(Warning::PictureNotDrawn { name: picture.url.to_owned(), why: why.clone() });
             let text = format!("[image: {} — {why}]", picture.alt);
             let pieces = vec![Run { text, style: RunStyle::default() }];
             let format = look::cell(RunStyle::default(), None, false);
@@ -105,7 +106,7 @@ impl Pages<'_> {
         let mut bytes = 0;
         for (url, _) in std::mem::take(&mut runs.images) {
             if let Err(why) = self.image(&url) {
-                self.warn(format!("The picture {url} is not drawn: {why}."));
+                self.warn(Warning::PictureNotDrawn { name: url, why });
                 return runs;
             }
             bytes += self.document.assets.get(&url).map_or(0, Vec::len);

@@ -24,7 +24,7 @@ use crate::markdown::clean;
 use crate::package::look::look as theme;
 use crate::pdf::fontset::Fonts;
 use crate::records::Records;
-use crate::rendered::{RenderError, Rendered};
+use crate::rendered::{RenderError, Rendered, Warning};
 
 /// Excel's limit.
 const ROWS: u32 = 1_048_576;
@@ -63,9 +63,9 @@ pub fn stream(document: &Document, csv: &str) -> Result<Rendered, RenderError> {
         _ => not_written(error),
     })?;
     let mut warnings = document.warnings.clone();
-    warnings.extend(losses.sentences());
+    warnings.extend(losses.warnings());
     warnings.extend(above.map(|above| {
-        format!("The line “{above:.60}” above the header was left out of the workbook.")
+        format!("The line “{above:.60}” above the header was left out of the workbook.").into()
     }));
     Ok(Rendered { bytes, pages: 1, warnings })
 }
@@ -119,11 +119,11 @@ struct StreamLosses {
     /// Warnings about dates that stay text.
     dates: Vec<String>,
     /// Warnings about headers and footers.
-    paper: Vec<String>,
+    paper: Vec<Warning>,
 }
 
 impl StreamLosses {
-    fn sentences(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         let notes = [
             (self.removed, "control characters were removed"),
             (self.formulas, FORMULAS),
@@ -135,6 +135,7 @@ impl StreamLosses {
         notes
             .chain(self.quote.clone())
             .chain(self.dates.clone())
+            .map(Warning::from)
             .chain(self.paper.clone())
             .collect()
     }
@@ -221,7 +222,7 @@ impl<'t> LongTable<'t> {
         &self,
         document: &Document,
         survey: &Survey,
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<Vec<u8>, XlsxError> {
         let meta = &document.meta;
         let last_column = self.widths.len() as u16 - 1;

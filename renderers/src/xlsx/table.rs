@@ -19,6 +19,7 @@ use super::sheet::{CellLink, SheetCell};
 use super::totals::TotalRow;
 
 use crate::document::{Align, Inline, Table};
+use crate::rendered::Warning;
 
 /// The number of formulas named in a warning.
 const NAMED: usize = 5;
@@ -142,9 +143,7 @@ impl Pages<'_> {
             let runs = Runs::read(cell);
             self.has_math |= runs.has_math;
             for (url, _) in &runs.images {
-                self.warn(format!(
-                    "The picture {url} is in a header, which is text in a workbook."
-                ));
+                self.warn(Warning::PictureInHeader { name: url.clone() });
             }
             let text: String = runs.text().chars().take(255).collect();
             let base = if text.is_empty() { format!("Column {}", at + 1) } else { text.clone() };

@@ -20,6 +20,7 @@ use super::{
 use messages::SentFile;
 pub use open_call::{CallState, OpenCall};
 
+/// The state of one conversation. Only [`Session::apply`] changes its fields; others read them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Session {
     /// The last event that was applied.

@@ -93,7 +93,7 @@ impl BrandingAssets {
         }
         match self.template.map(|Blob(bytes)| brand::read(&bytes)) {
             Some(Ok(brand)) => document.wear(brand),
-            Some(Err(why)) => document.warnings.push(format!("{why} It is left out.")),
+            Some(Err(why)) => document.warnings.push(format!("{why} It is left out.").into()),
             None => {}
         }
     }

@@ -99,6 +99,10 @@ mod tests {
         let document = markdown::read("Latin \u{378} and more").unwrap();
         let fonts = for_document(&document, &[folder.path().to_owned()]);
         let pdf = renderers::render_with(&document, Format::Pdf, &fonts).unwrap();
-        assert!(pdf.warnings[0].contains("No font has these characters"), "{:?}", pdf.warnings);
+        assert!(
+            pdf.warnings[0].to_string().contains("No font has these characters"),
+            "{:?}",
+            pdf.warnings
+        );
     }
 }

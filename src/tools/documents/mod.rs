@@ -22,10 +22,15 @@ pub mod request;
 pub use branding::Branding;
 
 use async_trait::async_trait;
-use renderers::{Format, Rendered};
+use renderers::{Format, Rendered, Warning};
 use sandbox::Sandbox;
 use serde_json::Value;
-use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{Context, Output, Tool, ToolError, send, workspace::file_names};
 use crate::{
@@ -195,13 +200,13 @@ fn pages_of(format: Format, count: usize) -> String {
 
 /// Formats the warnings. A picture that was not loaded is reported once, with the reason found
 /// here, which takes precedence over the renderer's.
-fn losses(warnings: &[String]) -> String {
-    let about = |warning: &str| match warning.split_once(" is ") {
-        Some((picture, _)) if picture.starts_with("The picture ") => picture.to_owned(),
-        _ => warning.to_owned(),
-    };
-    let mut named = BTreeSet::new();
-    let warnings: Vec<_> = warnings.iter().filter(|warning| named.insert(about(warning))).collect();
+fn losses(warnings: &[Warning]) -> String {
+    let (mut pictures, mut others) = (BTreeSet::new(), HashSet::new());
+    let warnings = warnings.iter().filter(|warning| match warning.missing_picture() {
+        Some(name) => pictures.insert(name),
+        None => others.insert(*warning),
+    });
+    let warnings: Vec<_> = warnings.collect();
     let mut text = String::new();
     if !warnings.is_empty() {
         text += "\nWarnings; mention them if they matter to the person:";
@@ -231,7 +236,7 @@ mod tests {
                 if text.contains("bad table") {
                     return (RenderResponse::Refused("Line 1: no columns".into()), Vec::new());
                 }
-                let warnings = (0..25).map(|n| format!("loss {n}")).collect();
+                let warnings = (0..25).map(|n| format!("loss {n}").into()).collect();
                 let title = options.title.clone();
                 let picture =
                     if options.with_picture && options.format == Format::Pdf { "PNG" } else { "" };
@@ -497,17 +502,19 @@ mod tests {
 
     #[test]
     fn a_lost_picture_is_named_once_with_the_better_reason() {
+        let why = || "it was not given".to_owned();
         let told = losses(&[
-            "The picture a.png is left out: Not found".into(),
-            "HTML is not drawn".into(),
-            "The picture a.png is not drawn: it was not given.".into(),
-            "The picture b.png is not drawn: it was not given.".into(),
+            Warning::PictureLeftOut { name: "a.png".into(), why: "Not found".into() },
+            Warning::Other("HTML is not drawn".into()),
+            Warning::PictureNotDrawn { name: "a.png".into(), why: why() },
+            Warning::PictureNotDrawn { name: "b is c.png".into(), why: why() },
+            Warning::PictureInHeader { name: "b is c.png".into() },
         ]);
         assert_eq!(
             told,
             "\nWarnings; mention them if they matter to the person:\n\
              - The picture a.png is left out: Not found\n\
-             - HTML is not drawn\n- The picture b.png is not drawn: it was not given."
+             - HTML is not drawn\n- The picture b is c.png is not drawn: it was not given."
         );
         assert_eq!(losses(&[]), "");
     }

@@ -1,7 +1,7 @@
 //! Loads pictures and templates of documents from the workspace.
 
 use percent_encoding::percent_decode_str;
-use renderers::brand;
+use renderers::{Warning, brand};
 use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{blob::Blob, request::RenderPart};
@@ -37,7 +37,7 @@ pub async fn load(
         }
         let unlisted = album.left_out.saturating_sub(MAX_WARNINGS);
         if unlisted > 0 {
-            album.warnings.push(format!("{unlisted} more pictures are left out."));
+            album.warnings.push(format!("{unlisted} more pictures are left out.").into());
         }
         Ok((album.pictures, album.warnings))
     })
@@ -58,7 +58,7 @@ pub async fn template(
     .await?;
     found.map_or_else(
         |why| {
-            part.warnings.push(format!("The template {path} is left out: {why}"));
+            part.warnings.push(format!("The template {path} is left out: {why}").into());
             Ok(None)
         },
         |bytes| Ok(Some(bytes)),
@@ -70,14 +70,15 @@ struct Album {
     pictures: BTreeMap<String, Blob>,
     total_bytes: u64,
     left_out: usize,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl Album {
     fn leave_out(&mut self, url: &str, why: &str) {
         self.left_out += 1;
         if self.left_out <= MAX_WARNINGS {
-            self.warnings.push(format!("The picture {url} is left out: {why}"));
+            let (name, why) = (url.to_owned(), why.to_owned());
+            self.warnings.push(Warning::PictureLeftOut { name, why });
         }
     }
 
@@ -174,7 +175,7 @@ mod tests {
         let part = loaded(".", &urls, &place).await;
         assert_eq!(part.pictures.keys().collect::<Vec<_>>(), ["img/a%20b.png"]);
         assert_eq!(part.pictures["img/a%20b.png"].0, b"picture");
-        let warnings = part.warnings.join("\n");
+        let warnings = part.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         for words in [
             "link.png is left out: Path not allowed: link.png",
             "../secret is left out: Path not allowed: ../secret",
@@ -204,7 +205,7 @@ mod tests {
         place.has("ok.png", vec![1; MAX_BYTES as usize]);
         let part = loaded(".", &["big.png", "ok.png"], &place).await;
         assert_eq!(part.pictures.len(), 1);
-        assert!(part.warnings[0].contains("too large"), "{:?}", part.warnings);
+        assert!(part.warnings[0].to_string().contains("too large"), "{:?}", part.warnings);
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 
 use chrono::NaiveDate;
 use renderers::{
-    Document, Format, RenderError, Rendered,
+    Document, Format, RenderError, Rendered, Warning,
     document::{Block, SlideSize, plain_text},
     markdown, rows,
 };
@@ -53,7 +53,7 @@ pub enum RenderResponse {
     File {
         title: Option<String>,
         pages: usize,
-        warnings: Vec<String>,
+        warnings: Vec<Warning>,
         /// The number of bytes at the end that are a picture of the first page (PNG).
         picture_bytes: usize,
     },

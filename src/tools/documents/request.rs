@@ -1,7 +1,7 @@
 //! The arguments of the document tools: the text, from any source, and the options of the file.
 
-use renderers::Format;
 use renderers::read::charset;
+use renderers::{Format, Warning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ pub struct RenderPart {
     pub folder: String,
     pub pictures: BTreeMap<String, Blob>,
     /// Why other pictures are missing.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl RenderPart {

@@ -49,7 +49,7 @@ async fn the_rows_of_a_long_csv_are_never_in_memory_together() {
     let bare = Sandbox::without_bubblewrap(Path::new(BINARY), "a test");
     for sandbox in [sandbox().await, bare] {
         let workbook = drawn(sandbox, json!({ "Csv": csv() })).await.unwrap().file;
-        assert_eq!(workbook.warnings, Vec::<String>::new());
+        assert_eq!(workbook.warnings, Vec::<&str>::new());
         let mut package = ZipArchive::new(Cursor::new(workbook.bytes)).unwrap();
         let mut sheet = String::new();
         package.by_name("xl/worksheets/sheet1.xml").unwrap().read_to_string(&mut sheet).unwrap();

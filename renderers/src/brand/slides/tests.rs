@@ -203,7 +203,7 @@ fn our_own_presentations_are_templates() {
     let slides = document.meta.brand.as_deref().unwrap().slides.as_deref().unwrap();
     assert_eq!((slides.layouts.len(), slides.masters.len()), (11, 1));
     let rendered = render(&document, Format::Pptx).unwrap();
-    assert_eq!(rendered.warnings, Vec::<String>::new());
+    assert_eq!(rendered.warnings, Vec::<&str>::new());
     let parts = Parts::of(&rendered.bytes);
     assert!(parts.xml("ppt/slideLayouts/slideLayout11.xml").contains("Big Number"));
 }

@@ -114,7 +114,7 @@ fn comments_anywhere_become_speaker_notes() {
 #[test]
 fn a_link_to_nowhere_is_named() {
     let (_, rendered) = deck("# A\n\n[x](#nowhere)");
-    assert!(rendered.warnings[0].contains("#nowhere"), "{:?}", rendered.warnings);
+    assert!(rendered.warnings[0].to_string().contains("#nowhere"), "{:?}", rendered.warnings);
 }
 
 #[test]
