@@ -142,14 +142,25 @@ fn meaning(status: u16) -> &'static str {
     }
 }
 
-/// The required role, by path and method.
-pub fn locks(document: &Value) -> BTreeMap<String, BTreeMap<String, Role>> {
+/// The required role, by path and method. It is read from the declarations, because every start
+/// needs it, and the complete document takes more memory and is rarely requested.
+pub fn locks(declared: &OpenApi) -> BTreeMap<String, BTreeMap<String, Role>> {
     let mut locks: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
-    for (path, method, operation) in operations(document) {
-        let role = operation.get(ROLE).and_then(Value::as_str).and_then(Role::parse);
-        // An operation without a role is not served.
-        if let Some(role) = role {
-            locks.entry(path.to_owned()).or_default().insert(method.to_owned(), role);
+    for (path, item) in &declared.paths.paths {
+        let methods = [
+            ("get", &item.get),
+            ("put", &item.put),
+            ("post", &item.post),
+            ("delete", &item.delete),
+            ("patch", &item.patch),
+        ];
+        for (method, operation) in methods {
+            let extensions = operation.as_ref().and_then(|operation| operation.extensions.as_ref());
+            let role = extensions.and_then(|them| them.get(ROLE)).and_then(Value::as_str);
+            // An operation without a role, or with another method, is not served.
+            if let Some(role) = role.and_then(Role::parse) {
+                locks.entry(path.clone()).or_default().insert(method.to_owned(), role);
+            }
         }
     }
     locks

@@ -126,7 +126,7 @@ fn declared() -> OpenApiRouter<Arc<Admin>> {
 
 pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
     let (routes, declared) = declared().split_for_parts();
-    let locks = document::locks(&document::complete(&declared));
+    let locks = document::locks(&declared);
     let api = Arc::new(Api { admin, locks });
     routes
         .route_layer(from_fn_with_state(api, caller::admit))
