@@ -6,12 +6,10 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use std::fs;
 
-use crate::{
-    security::sandbox::BINARY,
-    support::{
-        process::{On, Site, eventually},
-        stable_output::stable,
-    },
+use crate::support::{
+    process::{On, Site, eventually},
+    program::BINARY,
+    stable_output::stable,
 };
 
 /// The same configuration means the same database, whatever the working directory.

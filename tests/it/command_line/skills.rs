@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::{security::sandbox::BINARY, support::stable_output::stable};
+use crate::support::{program::BINARY, stable_output::stable};
 
 fn skill(home: &Path, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(BINARY);

@@ -29,7 +29,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{security::sandbox::sandbox, support::world::World};
+use crate::support::{program::sandbox, world::World};
 
 /// All attacks of the corpus, in addition to those of `attacks.json`.
 const ENOUGH: usize = 1_000;

@@ -13,6 +13,7 @@ use countersign::testing::{
     },
 };
 use fakes::web::FakeWeb;
+use parking_lot::Mutex;
 use sandbox::{
     Job, Sandbox, SandboxLimits, Work,
     egress::Egress,
@@ -40,16 +41,9 @@ use std::{
 };
 use tempfile::TempDir;
 
-pub const BINARY: &str = env!("CARGO_BIN_EXE_countersign");
+use crate::support::program::{BINARY, sandbox};
 
 const WAIT: Duration = Duration::from_secs(30);
-
-/// The sandbox of this machine. Its absence is a failure, not a reason to skip.
-pub async fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::probe(Path::new(BINARY)).await;
-    assert_eq!(sandbox.missing(), None, "tests/run installs bubblewrap");
-    sandbox
-}
 
 /// Two conversations' folders, and a secret beside them.
 struct Fixture {

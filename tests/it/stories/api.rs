@@ -10,9 +10,12 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::{
-    api::{Served, answered},
     story,
-    support::{stable_output::stable, world::World},
+    support::{
+        http::{Served, answered},
+        stable_output::stable,
+        world::World,
+    },
 };
 
 async fn asks_to_delete(world: &mut World, path: &str) {

@@ -12,9 +12,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::net::TcpListener;
 
 use crate::{
-    security::sandbox::sandbox,
     story,
-    support::{process::eventually, world::World},
+    support::{process::eventually, program::sandbox, world::World},
     tools::browser::{BrowserFixture, navigate},
 };
 

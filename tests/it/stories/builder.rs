@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use std::{fs, path::PathBuf, sync::Arc};
 
 use super::hooks::hook;
-use crate::{security::sandbox::sandbox, story, support::world::World};
+use crate::{
+    story,
+    support::{program::sandbox, world::World},
+};
 
 const ADDER: &str = "import sys\nprint(sum(map(int, sys.argv[1:])))\n";
 

@@ -13,9 +13,11 @@ use serde_json::{Value, json};
 use std::{sync::LazyLock, time::Duration};
 
 use crate::{
-    api::{Served, answered},
     story,
-    support::world::World,
+    support::{
+        http::{Served, answered},
+        world::World,
+    },
 };
 
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new("number ([0-9]+)").unwrap());

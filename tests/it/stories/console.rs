@@ -18,9 +18,8 @@ use super::{
     webhooks::subscribe,
 };
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::visible, tools::Page, world::World},
+    support::{http::Served, stable_output::visible, tools::Page, world::World},
 };
 
 /// A person using the console.
@@ -529,7 +528,7 @@ story! {
     /// Operators are warned if the shipped rules are the only protection of the shell.
     async fn an_open_default_is_warned_of_in_the_console(world: &mut World) {
         staffed(world);
-        world.sandbox = std::sync::Arc::new(crate::security::sandbox::sandbox().await);
+        world.sandbox = std::sync::Arc::new(crate::support::program::sandbox().await);
         world.config.guard.default = countersign::testing::agent::policy::Action::Allow;
         let served = Served::of(world).await;
         let owner = Operator::signed_in(&served, "owner").await;

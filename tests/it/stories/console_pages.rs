@@ -15,9 +15,8 @@ use super::{
     webhooks::subscribe,
 };
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::visible, world::World},
+    support::{http::Served, stable_output::visible, world::World},
 };
 
 /// The fields of a whole rule in the editor.

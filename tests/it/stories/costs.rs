@@ -12,9 +12,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, world::World},
+    support::{http::Served, stable_output::stable, world::World},
 };
 
 /// Scans sheets, at a thousandth each.

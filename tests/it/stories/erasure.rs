@@ -11,7 +11,10 @@ use serde_json::json;
 use std::path::Path;
 
 use super::messages::with_file;
-use crate::{api::Served, story, support::world::World};
+use crate::{
+    story,
+    support::{http::Served, world::World},
+};
 
 const PHOTO: &[u8] = include_bytes!("../../../renderers/tests/corpus/img/photo.jpg");
 const KEPT: [&str; 11] = [

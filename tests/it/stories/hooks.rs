@@ -260,7 +260,7 @@ story! {
         let refused = world.results().await.pop().unwrap();
         assert_snapshot!(stable(&refused), @"Stopped by the hook “gate”: a required check could not be performed");
 
-        world.sandbox = std::sync::Arc::new(crate::security::sandbox::sandbox().await);
+        world.sandbox = std::sync::Arc::new(crate::support::program::sandbox().await);
         for n in 0..2 {
             world.model_will(call("delete", json!({ "path": "a.txt" })));
             world.ann_says("delete a.txt").await;

@@ -14,9 +14,8 @@ use std::sync::Arc;
 
 use super::jobs::a_job_ends;
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, tools::Page, world::World},
+    support::{http::Served, stable_output::stable, tools::Page, world::World},
 };
 
 const JOBS_ALLOWED: &str = "{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }, \

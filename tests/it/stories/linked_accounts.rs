@@ -19,9 +19,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, world::World},
+    support::{http::Served, stable_output::stable, world::World},
 };
 
 async fn asked_in_group(world: &mut World) {

@@ -10,9 +10,8 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, world::World},
+    support::{http::Served, stable_output::stable, world::World},
 };
 
 story! {

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 
 use crate::{
-    api::Served,
     story,
     support::{
+        http::Served,
         process::eventually,
         stable_output::{line, stable},
         world::World,
@@ -114,7 +114,7 @@ story! {
         let skill = world.config.data_dir.join("skills/letters");
         std::fs::create_dir_all(&skill).unwrap();
         let text = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";
-        world.sandbox = std::sync::Arc::new(crate::security::sandbox::sandbox().await);
+        world.sandbox = std::sync::Arc::new(crate::support::program::sandbox().await);
         std::fs::create_dir_all(skill.join("scripts")).unwrap();
         std::fs::write(skill.join("SKILL.md"), text).unwrap();
         std::fs::write(skill.join("scripts/greet.sh"), "#!/bin/sh\necho \"Dear $1\"\n").unwrap();

@@ -21,9 +21,13 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    api::{Served, answered},
     story,
-    support::{fake_channel::Fault, stable_output::stable, world::World},
+    support::{
+        fake_channel::Fault,
+        http::{Served, answered},
+        stable_output::{stable, visible},
+        world::World,
+    },
 };
 
 async fn asks_to_delete(world: &mut World, path: &str) {
@@ -528,7 +532,8 @@ story! {
         let page = served.request(Method::GET, "/console/channels").header("cookie", &owner);
         let page = page.send().await.unwrap().text().await.unwrap();
         let row = page.split("<tr>").find(|row| row.contains("<th scope=\"row\">room</th>")).unwrap();
-        assert!(row.contains("disconnected") && row.contains("rejects the token"), "{row}");
+        let row = visible(row);
+        assert!(row.contains("disconnected") && row.contains(&why), "{row}");
 
         world.room.admits();
         let connected = json!({ "state": "connected", "problem": null });

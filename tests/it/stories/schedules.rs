@@ -24,9 +24,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, tools::Page, world::World},
+    support::{http::Served, stable_output::stable, tools::Page, world::World},
 };
 
 /// The outcomes of a tool's calls.

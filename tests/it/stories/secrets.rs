@@ -19,9 +19,8 @@ use serde_json::json;
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, world::World},
+    support::{http::Served, stable_output::stable, world::World},
 };
 
 const CANARY: &str = "canary-4f9c2b7e51aa";

@@ -8,7 +8,10 @@ use countersign::testing::{
 use reqwest::{Method, StatusCode};
 
 use super::webhooks::get;
-use crate::{api::Served, story, support::world::World};
+use crate::{
+    story,
+    support::{http::Served, world::World},
+};
 
 const READ: &str = "countersign_events_read_total ";
 

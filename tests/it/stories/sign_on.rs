@@ -7,14 +7,18 @@ use countersign::testing::{
     journal::role::Role,
 };
 use fakes::issuer::{CLIENT, FakeIssuer, SECRET, Wrong};
+use insta::assert_snapshot;
 use reqwest::{Method, StatusCode, header, redirect::Policy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use crate::{
-    api::{Served, operations},
     story,
-    support::world::World,
+    support::{
+        http::{Served, operations},
+        stable_output::visible,
+        world::World,
+    },
 };
 
 const HERE: &str = "https://gate.example";
@@ -316,7 +320,9 @@ async fn a_provider_that_does_not_answer_is_reported() {
     let silent = Browser::on(&served).get("/sign-in/oidc", "").await;
     assert_eq!(silent.status(), StatusCode::BAD_GATEWAY);
     let said = silent.text().await.unwrap();
-    assert!(said.contains("is not responding") && !said.contains(SECRET), "{said}");
+    assert!(!said.contains(SECRET), "{said}");
+    let shown = visible(&said);
+    assert_snapshot!(shown.lines().nth(2).unwrap(), @"The sign-in service is not responding. Try again in a moment.");
 }
 
 /// The number of sign-ins per address and minute is limited.

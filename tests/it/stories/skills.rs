@@ -18,9 +18,8 @@ use std::{
 
 use super::messages::with_file;
 use crate::{
-    security::sandbox::sandbox,
     story,
-    support::{stable_output::stable, world::World},
+    support::{program::sandbox, stable_output::stable, world::World},
 };
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.";

@@ -26,9 +26,8 @@ use tokio::sync::Semaphore;
 
 use super::delegation::staff;
 use crate::{
-    security::sandbox::sandbox,
     story,
-    support::{stable_output::stable, world::World},
+    support::{program::sandbox, stable_output::stable, world::World},
 };
 
 /// A tool made of closures.

@@ -15,9 +15,8 @@ use serde_json::json;
 use std::path::PathBuf;
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, world::World},
+    support::{http::Served, stable_output::stable, world::World},
 };
 
 /// Puts a component with its manifest into the folder for tools.

@@ -32,9 +32,8 @@ use tokio::{
 
 use super::console::{Operator, between};
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::visible, world::World},
+    support::{http::Served, stable_output::visible, world::World},
 };
 
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

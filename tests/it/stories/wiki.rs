@@ -13,9 +13,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, tools::Page, world::World},
+    support::{http::Served, stable_output::stable, tools::Page, world::World},
 };
 
 const ALLOWED: &str = "{ rules = [{ name = 'wiki', tool = 'wiki_*', action = 'allow' }] }";

@@ -1,8 +1,11 @@
-//! The surroundings of the tests, which contain no tests of the program: the world of a story, the
-//! program as a child process, a fake channel.
+//! What tests share, without tests of the program: the world of a story, the program as a child
+//! process, a node that serves HTTP, a conversation for document tools, a fake channel.
 
+pub mod documents;
 pub mod fake_channel;
+pub mod http;
 pub mod process;
+pub mod program;
 pub mod stable_output;
 mod templates;
 pub mod tools;

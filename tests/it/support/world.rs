@@ -34,14 +34,12 @@ use std::{
     },
 };
 
-use crate::{
-    security::sandbox::BINARY,
-    support::{
-        fake_channel::FakeChannel,
-        stable_output::{line, stable},
-        templates,
-        tools::{Delete, Rare},
-    },
+use crate::support::{
+    fake_channel::FakeChannel,
+    program::BINARY,
+    stable_output::{line, stable},
+    templates,
+    tools::{Delete, Rare},
 };
 
 /// One test on SQLite and one on PostgreSQL.

@@ -18,9 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    security::sandbox::sandbox, support::process::eventually, tools::documents::DocumentFixture,
-};
+use crate::support::{documents::DocumentFixture, process::eventually, program::sandbox};
 
 /// A conversation with a browser, and a web server that it may reach.
 pub struct BrowserFixture {

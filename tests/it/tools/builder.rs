@@ -21,7 +21,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-use crate::security::sandbox::sandbox;
+use crate::support::program::sandbox;
 
 /// A builder with its model, and the folder of its builds.
 struct Fixture {

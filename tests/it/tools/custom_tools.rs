@@ -14,9 +14,8 @@ use serde_json::json;
 use std::sync::Arc;
 
 use crate::{
-    api::Served,
     story,
-    support::{stable_output::stable, world::World},
+    support::{http::Served, stable_output::stable, world::World},
 };
 
 /// Returns the factorial of a number.

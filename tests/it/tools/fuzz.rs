@@ -15,7 +15,7 @@ use sandbox::{Sandbox, SandboxLimits, run};
 use serde_json::json;
 use std::{path::Path, sync::Arc, time::Duration};
 
-use crate::security::sandbox::BINARY;
+use crate::support::program::BINARY;
 
 const FEATURES: &str = include_str!("../../../renderers/tests/corpus/features.md");
 const DECK: &str = include_str!("../../../renderers/tests/corpus/deck.md");

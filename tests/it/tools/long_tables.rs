@@ -16,7 +16,7 @@ use std::{
 };
 use zip::ZipArchive;
 
-use crate::security::sandbox::{BINARY, sandbox};
+use crate::support::program::{BINARY, sandbox};
 
 const ROWS: usize = 30_000;
 const COLUMNS: usize = 10;

@@ -17,9 +17,9 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    security::sandbox::{BINARY, sandbox},
-    tools::documents::DocumentFixture,
+use crate::support::{
+    documents::DocumentFixture,
+    program::{BINARY, sandbox},
 };
 
 const OFFICE: [Format; 3] = [Format::Docx, Format::Xlsx, Format::Pptx];

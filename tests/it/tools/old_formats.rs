@@ -15,8 +15,11 @@ use serde_json::json;
 use std::{fs, path::Path, process::Command, sync::Arc, time::Duration};
 
 use crate::{
-    security::sandbox::{BINARY, sandbox},
-    tools::{documents::DocumentFixture, office_previews::soffice},
+    support::{
+        documents::DocumentFixture,
+        program::{BINARY, sandbox},
+    },
+    tools::office_previews::soffice,
 };
 
 /// The name of the file, that of its stream, and the format that it is converted to.

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{security::sandbox::sandbox, tools::documents::DocumentFixture};
+use crate::support::{documents::DocumentFixture, program::sandbox};
 
 fn web_client() -> WebClient {
     WebClient::new(["127.0.0.1".to_owned()].into()).unwrap()

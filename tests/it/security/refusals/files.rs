@@ -10,9 +10,8 @@ use serde_json::json;
 use std::{fs, path::PathBuf, sync::Arc};
 
 use crate::{
-    security::sandbox::sandbox,
     story,
-    support::{stable_output::stable, world::World},
+    support::{program::sandbox, stable_output::stable, world::World},
 };
 
 fn workspace(world: &mut World) -> PathBuf {

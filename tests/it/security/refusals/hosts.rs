@@ -3,7 +3,7 @@
 
 use reqwest::{Method, StatusCode, header::HOST};
 
-use crate::{api::Served, support::world::World};
+use crate::support::{http::Served, world::World};
 
 /// 9 names on 5 routes, and the routes that stay open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -84,7 +84,7 @@ async fn of_two_codes_one_makes_an_owner() {
 /// Nor does an operator raise a visitor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_visitor_is_not_given_a_role() {
-    use crate::api::Served;
+    use crate::support::http::Served;
     use reqwest::{Method, StatusCode};
     use serde_json::json;
     let world = World::on_sqlite();

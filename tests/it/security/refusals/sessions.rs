@@ -4,13 +4,11 @@ use countersign::testing::journal::role::Role;
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 
-use crate::{
-    api::Served,
-    support::{
-        process::{On, Running, Site},
-        stable_output::stable,
-        world::World,
-    },
+use crate::support::{
+    http::Served,
+    process::{On, Running, Site},
+    stable_output::stable,
+    world::World,
 };
 
 /// A session ends immediately, for its own browser only; 11 unknown ids end nothing.
