@@ -140,8 +140,8 @@ impl Sandbox {
         found
     }
 
-    /// Does a single job, without the time that [`Self::probe`] takes. If the job fails, it is done
-    /// again with what the probe finds, unless bubblewrap can be used and was not the reason.
+    /// Does a single job, without the time that [`Self::probe`] takes. If the job fails, the machine
+    /// is probed; where less can be used than the job was done with, the job is done again.
     pub async fn once<T, E>(
         program: &Path,
         job: impl AsyncFn(Self) -> Result<T, E>,
@@ -151,11 +151,14 @@ impl Sandbox {
             bubblewrap: installed().map_err(str::to_owned),
             limits: Ok(()),
         };
+        let was_bare = unprobed.missing().is_some();
         match job(unprobed).await {
             Ok(done) => Ok(done),
             Err(failed) => {
                 let probed = Self::probe(program).await;
-                if probed.missing().is_none() { Err(failed) } else { job(probed).await }
+                let is_usable =
+                    if was_bare { probed.limits.is_ok() } else { probed.missing().is_none() };
+                if is_usable { Err(failed) } else { job(probed).await }
             }
         }
     }

@@ -53,72 +53,79 @@ pub struct WrittenDocument {
 
 /// Renders the file as the gateway would, in the sandbox.
 pub async fn run(config: &Config, args: &Render) -> Result<WrittenDocument> {
-    Sandbox::once(&std::env::current_exe()?, async |sandbox| {
+    let source = SourceFile::read(args)?;
+    let rendered = Sandbox::once(&std::env::current_exe()?, async |sandbox| {
         let mut pool = RenderPool::new(Arc::new(sandbox), config.documents.fonts());
         pool.max_bytes = FILE_BYTES;
-        run_on(&pool, &config.documents, args).await
+        source.draw(&pool, &config.documents).await
     })
-    .await
+    .await?;
+    source.write(rendered)
 }
 
-async fn run_on(pool: &RenderPool, branding: &Branding, args: &Render) -> Result<WrittenDocument> {
-    let by_name = args.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
-    let Some(format) = args.to.or(by_name) else {
-        bail!("specify a format: --to pdf, docx, xlsx or pptx");
-    };
-    let output = args.output.clone().unwrap_or_else(|| args.file.with_extension(format.ending()));
-    anyhow::ensure!(output != args.file, "the document would overwrite its source");
-    let bytes =
-        std::fs::read(&args.file).with_context(|| format!("reading {}", args.file.display()))?;
-    let source = renderers::read::charset::decode(&bytes);
-    drop(bytes);
-    let rendered = draw(pool, branding, &args.file, source, format).await?;
-    std::fs::write(&output, rendered.bytes)
-        .with_context(|| format!("writing {}", output.display()))?;
-    Ok(WrittenDocument { file: output, warnings: rendered.warnings })
-}
-
-async fn draw(
-    pool: &RenderPool,
-    branding: &Branding,
-    file: &Path,
-    source: String,
+/// The source, read once: a pipe is empty afterwards, and the sandbox may draw it twice.
+struct SourceFile {
+    path: PathBuf,
+    text: String,
     format: Format,
-) -> Result<Rendered> {
-    let mut assets = branding.assets();
-    let stem = || Some(file.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-    let (text, title) = match ending(file).as_deref() {
-        Some("csv" | "tsv") => (RenderText::Csv(source), stem()),
-        Some("json" | "jsonl" | "ndjson") => {
-            (RenderText::Json(renderers::rows::parse_json(&source)?), stem())
-        }
-        _ => {
-            let folder = file.parent().unwrap_or(Path::new("."));
-            let Names { pictures, template } = pool.names(vec![source.clone()]).await?;
-            if let Some(path) = template {
-                let path = folder.join(path);
-                let bytes = std::fs::read(&path)
-                    .with_context(|| format!("reading the template {}", path.display()))?;
-                assets.template = Some(Blob(bytes));
+    output: PathBuf,
+}
+
+impl SourceFile {
+    fn read(args: &Render) -> Result<Self> {
+        let by_name = args.output.as_deref().and_then(ending).and_then(|e| Format::of(&e));
+        let Some(format) = args.to.or(by_name) else {
+            bail!("specify a format: --to pdf, docx, xlsx or pptx");
+        };
+        let path = args.file.clone();
+        let output = args.output.clone().unwrap_or_else(|| path.with_extension(format.ending()));
+        anyhow::ensure!(output != path, "the document would overwrite its source");
+        let bytes = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+        let text = renderers::read::charset::decode(&bytes);
+        Ok(Self { path, text, format, output })
+    }
+
+    fn write(self, rendered: Rendered) -> Result<WrittenDocument> {
+        std::fs::write(&self.output, rendered.bytes)
+            .with_context(|| format!("writing {}", self.output.display()))?;
+        Ok(WrittenDocument { file: self.output, warnings: rendered.warnings })
+    }
+
+    async fn draw(&self, pool: &RenderPool, branding: &Branding) -> Result<Rendered> {
+        let mut assets = branding.assets();
+        let stem = || Some(self.path.file_stem().unwrap_or_default().to_string_lossy().into());
+        let (text, title) = match ending(&self.path).as_deref() {
+            Some("csv" | "tsv") => (RenderText::Csv(self.text.clone()), stem()),
+            Some("json" | "jsonl" | "ndjson") => {
+                (RenderText::Json(renderers::rows::parse_json(&self.text)?), stem())
             }
-            let pictures = self::pictures(pictures.into_iter().flatten(), folder);
-            (
-                RenderText::Markdown(vec![RenderPart { pictures, ..RenderPart::new(source, ".") }]),
-                None,
-            )
-        }
-    };
-    let (date, aspect, with_picture) = (None, None, false);
-    let options = RenderOptions { format, text, title, date, aspect, assets, with_picture };
-    Ok(pool.draw(options).await?.file)
+            _ => {
+                let folder = self.path.parent().unwrap_or(Path::new("."));
+                let text = self.text.clone();
+                let Names { pictures, template } = pool.names(vec![text.clone()]).await?;
+                if let Some(path) = template {
+                    let path = folder.join(path);
+                    let bytes = std::fs::read(&path)
+                        .with_context(|| format!("reading the template {}", path.display()))?;
+                    assets.template = Some(Blob(bytes));
+                }
+                let pictures = pictures_below(folder, pictures.into_iter().flatten());
+                let part = RenderPart { pictures, ..RenderPart::new(text, ".") };
+                (RenderText::Markdown(vec![part]), None)
+            }
+        };
+        let (format, date, aspect, with_picture) = (self.format, None, None, false);
+        let options = RenderOptions { format, text, title, date, aspect, assets, with_picture };
+        Ok(pool.draw(options).await?.file)
+    }
 }
 
 fn ending(path: &Path) -> Option<String> {
     path.extension().map(|ending| ending.to_string_lossy().to_lowercase())
 }
 
-/// Finds the pictures, which must be in the source's folder or below. Nothing is downloaded.
-fn pictures(urls: impl Iterator<Item = String>, folder: &Path) -> BTreeMap<String, Blob> {
+/// Finds the pictures, which must be in this folder or below. Nothing is downloaded.
+fn pictures_below(folder: &Path, urls: impl Iterator<Item = String>) -> BTreeMap<String, Blob> {
     let read = |url: String| {
         let path = Path::new(&url);
         let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
@@ -136,6 +143,16 @@ mod tests {
 
     fn args(file: PathBuf, to: Option<Format>, output: Option<PathBuf>) -> Render {
         Render { file, to, output }
+    }
+
+    async fn run_on(
+        pool: &RenderPool,
+        branding: &Branding,
+        args: &Render,
+    ) -> Result<WrittenDocument> {
+        let source = SourceFile::read(args)?;
+        let rendered = source.draw(pool, branding).await?;
+        source.write(rendered)
     }
 
     #[tokio::test]

@@ -245,7 +245,7 @@ async fn scripts_read_json() {
 fn documents_are_rendered_and_read_where_bubblewrap_does_not_work() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.md"), "# Rivers\n").unwrap();
-    let run = |program: &'static [&str]| {
+    let run = |program: &[&str]| {
         let bubblewrap = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/"];
         let mut command = std::process::Command::new("bwrap");
         command.args(bubblewrap).args(program).current_dir(folder.path()).output().unwrap()
@@ -255,6 +255,12 @@ fn documents_are_rendered_and_read_where_bubblewrap_does_not_work() {
     let rendered = run(&[BINARY, "render", "a.md", "--to", "docx"]);
     assert!(rendered.status.success(), "{rendered:?}");
     let read = run(&[BINARY, "extract", "a.docx"]);
+    assert!(String::from_utf8_lossy(&read.stdout).starts_with("# Rivers"), "{read:?}");
+    // A pipe can be read only once.
+    let piped = format!("cat a.md | {BINARY} render /dev/stdin --to docx -o b.docx");
+    let piped = run(&["sh", "-c", &piped]);
+    assert!(piped.status.success(), "{piped:?}");
+    let read = run(&[BINARY, "extract", "b.docx"]);
     assert!(String::from_utf8_lossy(&read.stdout).starts_with("# Rivers"), "{read:?}");
 }
 

@@ -652,3 +652,21 @@ async fn the_official_server_works_confined() {
         "{refused}"
     );
 }
+
+/// A job without a probe is confined by bubblewrap, and is done again only with less: without it,
+/// where it does not work.
+#[tokio::test]
+async fn a_job_without_a_probe_is_confined_first() {
+    let attempts = async |program: &str| {
+        let without_bubblewrap = Mutex::new(Vec::new());
+        let fails = async |sandbox: Sandbox| {
+            without_bubblewrap.lock().push(sandbox.missing().is_some());
+            Err::<(), _>("a failure")
+        };
+        Sandbox::once(Path::new(program), fails).await.unwrap_err();
+        without_bubblewrap.into_inner()
+    };
+    assert_eq!(attempts(BINARY).await, [false], "the job itself was the reason");
+    // This program does not answer the probe.
+    assert_eq!(attempts("/bin/true").await, [false, true]);
+}
