@@ -12,15 +12,10 @@ use std::{
 
 use crate::{encryption::Encryption, tools::atomic_file};
 
-/// The contents of a credentials file at some time.
+/// The credentials that a file contained at some time. They are compared decrypted: a refresh
+/// changes them, and another key does not.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredLogin(String);
-
-impl StoredLogin {
-    pub async fn read(file: &Path) -> Self {
-        Self(tokio::fs::read_to_string(file).await.unwrap_or_default())
-    }
-}
 
 /// The credentials file.
 pub struct CredentialsFile {
@@ -47,17 +42,27 @@ impl CredentialsFile {
         Self { file, encryption, seen: OnceLock::from(seen) }
     }
 
+    /// What is stored now; empty if there is nothing, or nothing that can be decrypted.
+    pub async fn stored(&self) -> StoredLogin {
+        let stored = tokio::fs::read_to_string(&self.file).await.unwrap_or_default();
+        StoredLogin(self.opened(&stored).unwrap_or_default())
+    }
+
+    fn opened(&self, stored: &str) -> Result<String, AuthError> {
+        let text = self.encryption.open(&self.purpose(), stored);
+        text.map_err(|e| lost(&format!("{}: {e:#}", self.file.display())))
+    }
+
     /// Replaces what is stored by `sealed`, unless somebody refreshes the token or has done so: a
-    /// later load does it then. Returns what is stored.
-    async fn sealed(&self, stored: String, sealed: String) -> Result<String, AuthError> {
+    /// later load does it then.
+    async fn replace(&self, stored: String, sealed: String) -> Result<(), AuthError> {
         let file = self.file.clone();
         blocking(move || {
             let lock = private().create(true).truncate(false).open(lock_of(&file))?;
             if lock.try_lock().is_err() || std::fs::read_to_string(&file)? != stored {
-                return Ok(stored);
+                return Ok(());
             }
-            replace(&file, sealed.as_bytes())?;
-            Ok(sealed)
+            replace(&file, sealed.as_bytes())
         })
         .await
     }
@@ -74,17 +79,15 @@ impl CredentialStore for CredentialsFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         match tokio::fs::read_to_string(&self.file).await {
             Ok(stored) => {
-                let text = self.encryption.open(&self.purpose(), &stored);
-                let text = text.map_err(|e| lost(&format!("{}: {e:#}", self.file.display())))?;
+                let text = self.opened(&stored)?;
                 let credentials = serde_json::from_str(&text).map_err(|e| lost(&e))?;
-                let mut seen = stored;
-                if self.encryption.is_outdated(&self.purpose(), &seen) {
+                if self.encryption.is_outdated(&self.purpose(), &stored) {
                     let sealed = self.encryption.seal(&self.purpose(), &text);
                     let sealed = sealed.map_err(|e| lost(&format!("{e:#}")))?;
-                    seen = self.sealed(seen, sealed).await?;
+                    self.replace(stored, sealed).await?;
                 }
                 // Later loads are not compared.
-                let _ = self.seen.set(StoredLogin(seen));
+                let _ = self.seen.set(StoredLogin(text));
                 Ok(Some(credentials))
             }
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -108,6 +111,7 @@ impl CredentialStore for CredentialsFile {
         let held = blocking(move || locked(&lock));
         let guard = CredentialRefreshGuard::new(held.await?);
         let current = tokio::fs::read_to_string(&self.file).await.map_err(|e| lost(&e))?;
+        let current = self.opened(&current)?;
         if self.seen.get().is_some_and(|seen| seen.0 != current) {
             return Err(AuthError::CredentialStoreError(REFRESHED.to_owned()));
         }
@@ -218,15 +222,13 @@ mod tests {
         let file = folder.path().join("g.json");
         let stored = CredentialsFile::new(file.clone(), Encryption::default());
         std::fs::write(&file, "refreshed").unwrap();
-        let kept = stored.sealed("earlier".into(), "enc1:earlier".into()).await.unwrap();
-        assert_eq!(kept, "earlier");
+        stored.replace("earlier".into(), "enc1:earlier".into()).await.unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "refreshed");
         let held = locked(&lock_of(&file)).unwrap();
-        stored.sealed("refreshed".into(), "enc1:refreshed".into()).await.unwrap();
+        stored.replace("refreshed".into(), "enc1:refreshed".into()).await.unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "refreshed");
         drop(held);
-        let kept = stored.sealed("refreshed".into(), "enc1:refreshed".into()).await.unwrap();
-        assert_eq!(kept, "enc1:refreshed");
+        stored.replace("refreshed".into(), "enc1:refreshed".into()).await.unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "enc1:refreshed");
     }
 }

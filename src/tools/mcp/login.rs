@@ -93,7 +93,7 @@ impl Login {
 
     /// The credentials as they are stored.
     pub(super) async fn stored(&self) -> StoredLogin {
-        StoredLogin::read(&self.file).await
+        self.credentials().stored().await
     }
 }
 
@@ -492,6 +492,22 @@ mod tests {
             let refreshed = refresh(&config, url, login, &rejected).await;
             assert!(refreshed.unwrap_or_else(|refused| panic!("{}", refused.error)));
         }
+        assert_eq!(state.refreshed(), 1);
+    }
+
+    /// Encrypting a token again, here because there is a key now, is not taken for a refresh.
+    #[tokio::test]
+    async fn a_rejected_token_is_refreshed_although_its_file_has_changed() {
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let config = config(&state, fixture.folder.path().join("g.json"));
+        signs_in(&config).await;
+        let (url, login) = (config.url.as_ref().expect("a URL"), config.login.clone());
+        let login = login.expect("a login");
+        let rejected = login.stored().await;
+        let key = SecretString::from(format!("{}=", "A".repeat(43)));
+        let login = Login { encryption: Encryption::new([&key]).expect("a key"), ..login };
+        let refreshed = refresh(&config, url, &login, &rejected).await;
+        assert!(refreshed.unwrap_or_else(|refused| panic!("{}", refused.error)));
         assert_eq!(state.refreshed(), 1);
     }
 
