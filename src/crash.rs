@@ -9,11 +9,13 @@ mod faults {
     use parking_lot::Mutex;
     use std::{
         collections::{BTreeMap, BTreeSet},
-        sync::atomic::{AtomicI64, Ordering},
+        sync::atomic::{AtomicBool, AtomicI64, Ordering},
     };
 
     type Interruption = Box<dyn FnOnce() + Send>;
 
+    /// Whether a test has asked for any failure: benchmarks are built with this module.
+    static IS_USED: AtomicBool = AtomicBool::new(false);
     /// The transactions whose next responses are lost.
     static LOST_ANSWERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
     /// How many of the next transactions with a name are refused.
@@ -23,25 +25,34 @@ mod faults {
     /// How far the database's clock is moved ahead.
     static CLOCK_SKEW_MS: AtomicI64 = AtomicI64::new(0);
 
+    fn is_used() -> bool {
+        IS_USED.load(Ordering::SeqCst)
+    }
+
     /// Commits the next transaction with this name, but reports a failure to its caller, as when a
     /// connection is lost.
     pub fn lose_next_answer(name: &'static str) {
         LOST_ANSWERS.lock().insert(name);
+        IS_USED.store(true, Ordering::SeqCst);
     }
 
     /// Whether a test asked for the response to this transaction to be lost.
     pub fn loses_answer(name: &str) -> bool {
-        LOST_ANSWERS.lock().remove(name)
+        is_used() && LOST_ANSWERS.lock().remove(name)
     }
 
     /// Refuses the next transactions with this name, as a database does that is temporarily
     /// unavailable.
     pub fn refuse_next(name: &'static str, count: usize) {
         REFUSALS.lock().insert(name, count);
+        IS_USED.store(true, Ordering::SeqCst);
     }
 
     /// Whether a test asked for this transaction to be refused.
     pub fn is_refused(name: &str) -> bool {
+        if !is_used() {
+            return false;
+        }
         let mut refusals = REFUSALS.lock();
         let left = refusals.get_mut(name).filter(|left| **left > 0);
         left.map(|left| *left -= 1).is_some()
@@ -51,10 +62,14 @@ mod faults {
     /// there.
     pub fn interrupt_at(point: &'static str, interruption: impl FnOnce() + Send + 'static) {
         INTERRUPTIONS.lock().insert(point, Box::new(interruption));
+        IS_USED.store(true, Ordering::SeqCst);
     }
 
     /// Runs what a test asked for at this point.
     pub fn interrupt(name: &str, place: &str) {
+        if !is_used() {
+            return;
+        }
         let interruption = INTERRUPTIONS.lock().remove(&*format!("{name}/{place}"));
         if let Some(interrupt) = interruption {
             interrupt();
