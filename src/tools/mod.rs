@@ -1,4 +1,5 @@
-//! The tools of the agent. [`builtin`] and [`sandboxed`] list those that need no configuration.
+//! The tools of the agent. [`builtin`] lists those that need no configuration, [`sandboxed`] those
+//! that start programs.
 //!
 //! - [`contract`]: the interface of a tool, and the toolbox that runs cleared calls
 //! - [`custom`]: tools made of documented functions
@@ -58,7 +59,7 @@ use std::sync::Arc;
 pub use contract::{Context, Output, Tool, ToolError};
 
 /// The built-in tools.
-pub fn builtin() -> Vec<Arc<dyn Tool>> {
+pub(crate) fn builtin() -> Vec<Arc<dyn Tool>> {
     let mut tools = files::tools();
     tools.push(Arc::new(send::SendFile));
     tools.push(Arc::new(time::CurrentDatetime));
@@ -70,7 +71,7 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
 
 /// The tools that start programs, if the sandbox supports them. The passwords are those of protected
 /// documents.
-pub fn sandboxed(
+pub(crate) fn sandboxed(
     sandbox: &Arc<Sandbox>,
     branding: documents::Branding,
     passwords: Vec<SecretString>,

@@ -211,7 +211,7 @@ fn dependencies_run_one_way() {
 fn the_contract_of_tools_knows_no_tool() {
     let root = syntax::sources(&["src/tools"]).remove("src/tools/mod.rs").unwrap();
     let is_family = |module: &&String| !["contract", "workspace"].contains(&module.as_str());
-    let families: Vec<_> = root.modules.iter().filter(is_family).collect();
+    let families: Vec<_> = root.modules.iter().chain(&root.functions).filter(is_family).collect();
     let used = |source: &syntax::Source| -> Vec<String> {
         let is_used = |family: &&&String| source.uses_within.contains(&format!("tools::{family}"));
         families.iter().filter(is_used).map(ToString::to_string).collect()
@@ -221,9 +221,10 @@ fn the_contract_of_tools_knows_no_tool() {
     }
     let sample = "
         use crate::tools::{Context, mcp::server::Servers, workspace};
-        fn f() { super::super::wasm::load(); print!(\"{}\", crate::tools::json::NAME) }";
+        fn f() { super::super::wasm::load(); print!(\"{}\", crate::tools::json::NAME) }
+        fn all() { crate::tools::builtin() }";
     let source = syntax::source("src/tools/contract/sample.rs", sample);
-    assert_eq!(used(&source), ["json", "mcp", "wasm"]);
+    assert_eq!(used(&source), ["json", "mcp", "wasm", "builtin"]);
 }
 
 /// The modules from left to right, as `ARCHITECTURE.md` lists them after the three crates.
@@ -336,6 +337,17 @@ fn faults_are_in_test_builds_only() {
             types.chain(&source.functions).filter(|name| faults.contains(&name.as_str())).collect();
         assert!(found.is_empty(), "{name} defines {found:?}");
     }
+    let texts: String = sources().into_values().collect();
+    for fault in faults {
+        let is_defined = |kind: &&str| texts.contains(&format!("{kind} {fault}"));
+        assert!(["fn", "enum"].iter().any(is_defined), "{fault} is renamed or gone");
+    }
+    let sample = "
+        #[cfg(any(test, feature = \"testing\"))] fn double() {}
+        #[cfg(all(test, unix))] fn local() {}
+        #[cfg(any(test, debug_assertions))] fn everywhere() {}
+        #[cfg(not(test))] fn real() {}";
+    assert_eq!(syntax::source("src/sample.rs", sample).functions, ["everywhere", "real"]);
 }
 
 #[test]

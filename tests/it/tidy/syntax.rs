@@ -324,14 +324,17 @@ fn note_names(tree: &UseTree, names: &mut Vec<String>) {
     }
 }
 
+/// Whether an item is only in builds of tests: `test`, or with it the feature `testing`.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
-        let tokens = attribute.meta.require_list().map(|list| list.tokens.to_string());
-        let is_cfg = attribute.path().is_ident("cfg");
-        let is_test = |tokens: String| {
-            tokens.split(|c: char| !c.is_alphanumeric()).any(|word| word == "test")
+        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
+        let is_test = |condition: String| {
+            let condition = condition.replace(' ', "");
+            ["test", "any(test,feature=\"testing\")"].contains(&condition.as_str())
+                || condition.starts_with("all(test,")
         };
-        attribute.path().is_ident("test") || is_cfg && tokens.is_ok_and(is_test)
+        attribute.path().is_ident("test")
+            || attribute.path().is_ident("cfg") && condition.is_ok_and(is_test)
     })
 }
 
