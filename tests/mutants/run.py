@@ -31,7 +31,7 @@ SELECT = ["--workspace", "--all-features", "--all-targets", "--locked"]
 PROCESSES = (
     r"end_to_end::(discord|fault_matrix|first_hour|kills|telegram|terminal)|tools::(browser|fuzz)"
 )
-TESTS = f"package(countersign) & !test(/^({PROCESSES})::/)"
+TESTS = f"package(countersign) & !(binary(it) & test(/^({PROCESSES})::/))"
 # The tests of one mutant that are tried at most.
 MAX_TESTS = 40
 AT_ONCE = int(os.environ.get("NEXTEST_TEST_THREADS", 6))
@@ -177,7 +177,7 @@ def guarded(data, root, genre, span, group):
         )
         return begin, end, lambda inner: checks + " " + inner
     if genre == "BinaryOperator":
-        while node and node.type != "binary_expression":
+        while node and node.type not in ("binary_expression", "compound_assignment_expr"):
             node = node.parent
         if not node or in_let_chain(node):
             return None
