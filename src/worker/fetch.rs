@@ -239,6 +239,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_number_of_a_name_is_before_its_ending() {
+        let names = ["a.txt", "a.tar.gz", "README", ".env"].map(|name| numbered(name, 2));
+        assert_eq!(names, ["a-2.txt", "a.tar-2.gz", "README-2", ".env-2"]);
+        assert_eq!(numbered(".env", 1), ".env");
+    }
+
+    #[test]
     fn two_files_of_one_name_lie_side_by_side_and_the_same_file_once() {
         let root = tempfile::tempdir().unwrap();
         let lay = |name: &str, bytes: &str| write_new(root.path(), name, bytes.as_bytes()).unwrap();

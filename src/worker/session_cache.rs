@@ -271,6 +271,8 @@ fn of_value(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use channels::FileRef;
+    use serde_json::json;
 
     fn session(seq: i64, text: &str) -> Folded {
         let by = Speaker { id: "1".into(), name: "Ann".into() };
@@ -333,25 +335,91 @@ mod tests {
         assert!(sessions.reserve(&heaviest).await.is_some());
     }
 
-    /// Every field that can grow counts.
+    /// Every field that can grow counts, about as much as it grows.
     /// Proves O4.
     #[test]
     fn every_field_has_weight() {
-        let long = || "x".repeat(10_000);
         let Folded { session: plain, .. } = session(1, "");
+        let speaker = || Speaker { id: long(), name: String::new() };
         for grown in [
             Session { memory: Some(long()), ..plain.clone() },
+            Session { model: Some(long()), ..plain.clone() },
             Session { taint: vec![long()], ..plain.clone() },
             Session { untrusted: [long()].into(), ..plain.clone() },
             Session { sent: [(long(), "1".to_owned())].into(), ..plain.clone() },
             Session { pinned: vec![long()], ..plain.clone() },
+            Session { requester: Some(speaker()), ..plain.clone() },
+            Session { joined: vec![speaker()], ..plain.clone() },
             Session {
                 done: (0..40).map(|n| n.to_string().as_str().into()).collect(),
                 ..plain.clone()
             },
             Session { used: (0..40).map(|n| (n.to_string(), 1)).collect(), ..plain.clone() },
         ] {
-            assert!(weight(&grown) >= weight(&plain) + 10_000, "{}", weight(&grown));
+            assert_grown_by_10_000(weight(&grown) - weight(&plain));
         }
+        for item in items() {
+            let grown = Session { items: vec![item], ..Session::default() };
+            assert_grown_by_10_000(weight(&grown) - weight(&Session::default()));
+        }
+        let open = OpenCall { call: call(json!({}), &long()), state: CallState::New };
+        let grown = Session { calls: vec![open], ..Session::default() };
+        assert_grown_by_10_000(weight(&grown) - weight(&Session::default()));
+    }
+
+    fn long() -> String {
+        "x".repeat(10_000)
+    }
+
+    fn call(arguments: Value, model_id: &str) -> Call {
+        Call { id: "1".into(), model_id: model_id.to_owned(), tool: "t".into(), arguments }
+    }
+
+    /// Items with one long text each.
+    fn items() -> Vec<Item> {
+        let attachment = |caption: Option<String>| Attachment {
+            name: "a".into(),
+            media_type: "image/png".into(),
+            size_bytes: 1,
+            digest: "d".into(),
+            caption: caption.map(Into::into),
+        };
+        let sent = |name: String, state| {
+            let id = "1".into();
+            let file = FileRef { id, name, media_type: None, size_bytes: None, is_voice: false };
+            let files = vec![SentFile { seq: 1, file, prompt: None, state }];
+            let (by, text) = (Speaker { id: "1".into(), name: "Ann".into() }, String::new());
+            Item::Said { seq: 1, by, text, message: String::new(), files }
+        };
+        let taken = |path: String, caption, view: Option<String>, text| FileState::Taken {
+            path,
+            attachment: attachment(caption),
+            view: view.map(|long| Box::new(attachment(Some(long)))),
+            text,
+        };
+        let replied = |arguments, result: Option<String>| {
+            let calls = vec![RepliedCall { call: call(arguments, ""), result }];
+            Item::Replied { upto: 1, text: String::new(), calls }
+        };
+        vec![
+            sent(long(), FileState::Waiting),
+            sent(String::new(), FileState::Lost { reason: long() }),
+            sent(String::new(), taken(long(), None, None, None)),
+            sent(String::new(), taken(String::new(), Some(long()), None, None)),
+            sent(String::new(), taken(String::new(), None, Some(long()), None)),
+            sent(String::new(), taken(String::new(), None, None, Some(long()))),
+            replied(json!({}), Some(long())),
+            replied(json!({ "a": long() }), None),
+            replied(json!({ long(): 1 }), None),
+            replied(json!({ "list": [1, [long()], null] }), None),
+            Item::Summary { text: long() },
+            Item::Note { seq: 1, text: long() },
+            Item::Looked { seq: 1, view: attachment(Some(long())) },
+        ]
+    }
+
+    #[track_caller]
+    fn assert_grown_by_10_000(bytes: usize) {
+        assert!((10_000..13_000).contains(&bytes), "{bytes}");
     }
 }
