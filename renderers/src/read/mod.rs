@@ -13,7 +13,7 @@
 //!   `odf_edges`, `odf_lists`, `odf_sheets` and `odf_styles`, `sheets` with the `workbook`, its
 //!   `styles` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`,
 //!   `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
-//!   `rtf_tables` and `rtf_fields`, `rows`, `charset`: one file per format
+//!   `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -51,6 +51,7 @@ mod rows;
 mod rtf;
 mod rtf_fields;
 mod rtf_places;
+mod rtf_rows;
 mod rtf_tables;
 mod rtf_tokens;
 pub(crate) mod sheets;

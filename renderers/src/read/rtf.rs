@@ -13,6 +13,7 @@ use super::{
     rtf_places::{RtfPlace, place},
     rtf_tables::RtfTables,
     rtf_tokens::{RtfToken, next},
+    tables::MERGED,
     words::{Line, Marks, Words},
 };
 
@@ -206,7 +207,7 @@ impl Rtf {
                     self.group.place = before_star.unwrap_or(self.group.place);
                     self.enter(place);
                 }
-                None => self.flow(name)?,
+                None => self.flow(name, number)?,
             },
         }
         Ok(())
@@ -248,7 +249,7 @@ impl Rtf {
     }
 
     /// Breaks and symbols; only in the body do they end paragraphs, cells and rows.
-    fn flow(&mut self, name: &str) -> Result<(), ReadError> {
+    fn flow(&mut self, name: &str, number: Option<i32>) -> Result<(), ReadError> {
         match (name, self.group.place) {
             ("par" | "sect" | "page", RtfPlace::Text) => self.paragraph()?,
             ("line" | "par", _) => self.push(" "),
@@ -262,6 +263,8 @@ impl Rtf {
             _ => {
                 if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == name) {
                     self.push(sign);
+                } else {
+                    self.tables.define(self.group.place, name, number);
                 }
             }
         }
@@ -383,6 +386,7 @@ impl Rtf {
         if self.has_changes {
             warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
         }
+        warnings.extend(self.tables.has_merged.then(|| MERGED.to_owned()));
         Ok(Reading { warnings, ..reading })
     }
 }
@@ -468,6 +472,57 @@ mod tests {
         let wanted =
             "| a | before<br>n1 ; n2 more<br>n3 ; deep<br>x<br>after |\n| --- | --- |\n\nEnd";
         assert_eq!(markdown(&rtf), wanted);
+    }
+
+    /// As Word marks the parts, and as LibreOffice writes wide cells.
+    #[test]
+    fn parts_of_merged_cells_are_marked() {
+        let wanted = "| A | Wide | ← | D |\n| --- | --- | --- | --- |\n| Tall | b | c | d |\n\
+            | ↑ | Block | ← | e |\n| ↑ | ↑ | ↑ | f |";
+        let marked = "{\\rtf1 \\trowd\\cellx9\\clmgf\\cellx99\\clmrg\\cellx199\\cellx299\n\
+            \\intbl A\\cell Wide\\cell\\cell D\\cell\\row\n\
+            \\trowd\\clvmgf\\cellx9\\cellx99\\cellx199\\cellx299 Tall\\cell b\\cell c\\cell d\\cell\\row\n\
+            \\trowd\\clvmrg\\cellx9\\clvmgf\\clmgf\\cellx99\\clvmgf\\clmrg\\cellx199\\cellx299\n\
+            \\cell Block\\cell\\cell e\\cell\\row\n\
+            \\trowd\\clvmrg\\cellx9\\clmgf\\clvmrg\\cellx99\\clmrg\\clvmrg\\cellx199\\cellx299\n\
+            \\cell\\cell\\cell f\\cell\\row}";
+        let wide = "{\\rtf1 \\trowd\\cellx586\\cellx1382\\cellx1728\\intbl A\\cell Wide\\cell D\\cell\\row\n\
+            \\trowd\\clvmgf\\cellx586\\cellx995\\cellx1382\\cellx1728 Tall\\cell b\\cell c\\cell d\\cell\\row\n\
+            \\trowd\\clvmrg\\cellx586\\clvmgf\\cellx1382\\cellx1730\\cell Block\\cell e\\cell\\row\n\
+            \\trowd\\clvmrg\\cellx586\\clvmrg\\cellx1382\\cellx1728\\cell\\cell f\\cell\\row}";
+        for rtf in [marked, wide] {
+            let reading = read(rtf.as_bytes()).unwrap();
+            assert_eq!(reading.markdown, wanted, "{rtf}");
+            assert_eq!(reading.warnings, [MERGED]);
+        }
+    }
+
+    /// LibreOffice writes surplus ends of cells after a table in a cell, and the definition of the row
+    /// again.
+    #[test]
+    fn merged_cells_around_a_table_in_a_cell_are_marked() {
+        let row = "\\trowd\\cellx3213\\cellx6425\\clvmrg\\cellx9638";
+        let rtf = format!(
+            "{{\\rtf1 \\trowd\\cellx6425\\clvmgf\\cellx9638\\intbl wide\\cell tall\\cell\\row\n\
+             {row} a\\cell\\pard\\intbl\\itap2 w\\nestcell{{\\*\\nesttableprops\\trowd\\cellx3213\\nestrow}}\n\
+             t\\nestcell b\\nestcell{{\\*\\nesttableprops\\trowd\\clvmgf\\cellx1606\\cellx3213\\nestrow}}\n\
+             \\nestcell c\\nestcell{{\\*\\nesttableprops\\trowd\\clvmrg\\cellx1606\\cellx3213\\nestrow}}\n\
+             \\pard\\intbl\\cell{row}\\cell\\cell\\cell\\row{row}\n\
+             x\\cell\\cell own\\cell\\row}}"
+        );
+        let wanted = "| wide | ← | tall |\n| --- | --- | --- |\n\
+            | a | w ; ←<br>t ; b<br>↑ ; c | ↑ |\n| x |  | own |";
+        assert_eq!(markdown(&rtf), wanted);
+    }
+
+    /// A cell with a text of its own keeps it, and a border that was moved merges nothing.
+    #[test]
+    fn other_cells_of_rtf_are_not_marked() {
+        let rtf = "{\\rtf1 \\trowd\\cellx100\\cellx200\\cellx300\\intbl a\\cell b\\cell c\\cell\\row\n\
+            \\trowd\\clvmrg\\cellx150\\cellx300 d\\cell e\\cell\\row}";
+        let reading = read(rtf.as_bytes()).unwrap();
+        assert_eq!(reading.markdown, "| a | b | c |\n| --- | --- | --- |\n| d | e |  |");
+        assert_eq!(reading.warnings, Vec::<String>::new());
     }
 
     #[test]

@@ -1,5 +1,10 @@
 //! Tables of an RTF file: the outermost becomes a table, those in its cells become lines.
 
+use super::{
+    rtf_places::RtfPlace,
+    rtf_rows::{RtfMarkedRow, RtfRow, RtfRowDefinition, marked},
+};
+
 /// The maximum depth of nested tables; deeper ones are read as if they had this depth.
 const DEPTH: usize = 32;
 
@@ -7,17 +12,25 @@ const DEPTH: usize = 32;
 #[derive(Default)]
 pub struct RtfTables {
     /// The open rows, from that of the outermost table.
-    open: Vec<RtfRow>,
-    rows: Vec<Vec<String>>,
+    open: Vec<OpenRtfRow>,
+    rows: Vec<RtfRow>,
+    /// The definition of the rows of the outermost table.
+    outer: RtfRowDefinition,
+    /// The definition of the row of a table in a cell, which follows that row.
+    inner: RtfRowDefinition,
+    /// Whether a part of a merged cell was marked.
+    pub has_merged: bool,
 }
 
 #[derive(Default)]
-struct RtfRow {
+struct OpenRtfRow {
     cell: CellText,
     cells: Vec<String>,
+    /// The rows of the table with which the open cell ends so far.
+    inner: Vec<RtfRow>,
 }
 
-impl RtfRow {
+impl OpenRtfRow {
     /// The cells, with the last one if its end is missing.
     fn finish(mut self) -> Vec<String> {
         self.cells.extend((!self.cell.text.is_empty()).then_some(self.cell.text));
@@ -48,6 +61,16 @@ impl CellText {
 }
 
 impl RtfTables {
+    /// Reads a control word that may define the cells of a row. The definitions of inner rows are in
+    /// groups that are skipped.
+    pub fn define(&mut self, place: RtfPlace, name: &str, number: Option<i32>) {
+        match place {
+            RtfPlace::Text => self.outer.read(name, number),
+            RtfPlace::Nowhere => self.inner.read(name, number),
+            _ => {}
+        }
+    }
+
     /// Adds a paragraph to the open cell. `depth` is 1 for the outermost table.
     pub fn add(&mut self, depth: usize, text: &str) {
         if !text.is_empty() {
@@ -65,9 +88,9 @@ impl RtfTables {
     /// Ends a row of the outermost table.
     pub fn end_row(&mut self) {
         self.end_inner(1);
-        let cells = self.open.pop().map(RtfRow::finish).unwrap_or_default();
+        let cells = self.open.pop().map(OpenRtfRow::finish).unwrap_or_default();
         if !cells.is_empty() {
-            self.rows.push(cells);
+            self.rows.push(RtfRow::of(cells, &self.outer));
         }
     }
 
@@ -76,28 +99,43 @@ impl RtfTables {
         if self.open.len() < 2 {
             return self.end_row();
         }
-        let cells = self.open.pop().map(RtfRow::finish).unwrap_or_default();
+        self.end_inner(self.open.len());
+        let cells = self.open.pop().map(OpenRtfRow::finish).unwrap_or_default();
         if let Some(outer) = self.open.last_mut() {
-            outer.cell.add(&cells.join(" ; "), true);
+            outer.inner.push(RtfRow::of(cells, &self.inner));
         }
     }
 
     /// The rows of the table, which ends.
     pub fn finish(&mut self) -> Vec<Vec<String>> {
-        std::mem::take(&mut self.rows)
+        let rows = std::mem::take(&mut self.rows);
+        self.marked(rows).into_iter().map(|row| row.cells).collect()
     }
 
-    /// Ends the rows of tables inside the cell at this depth, which a damaged file leaves open.
+    fn marked(&mut self, rows: Vec<RtfRow>) -> Vec<RtfMarkedRow> {
+        let rows = marked(rows);
+        self.has_merged |= rows.iter().any(|row| row.has_merged);
+        rows
+    }
+
+    /// Ends the table inside the cell at this depth, and its rows, which a damaged file leaves open.
     fn end_inner(&mut self, depth: usize) {
-        while self.open.len() > depth.clamp(1, DEPTH) {
+        let depth = depth.clamp(1, DEPTH);
+        while self.open.len() > depth {
             self.end_nested_row();
+        }
+        let Some(row) = self.open.get_mut(depth - 1) else { return };
+        let rows = std::mem::take(&mut row.inner);
+        let rows = self.marked(rows);
+        for row in rows {
+            self.open[depth - 1].cell.add(&row.cells.join(" ; "), true);
         }
     }
 
-    fn row(&mut self, depth: usize) -> &mut RtfRow {
+    fn row(&mut self, depth: usize) -> &mut OpenRtfRow {
         let depth = depth.clamp(1, DEPTH);
         if self.open.len() < depth {
-            self.open.resize_with(depth, RtfRow::default);
+            self.open.resize_with(depth, OpenRtfRow::default);
         }
         &mut self.open[depth - 1]
     }
