@@ -330,6 +330,32 @@ fn structure_of_word_styles_and_comments_in_place_are_read() {
     assert_eq!(words("a.docx", &file), wanted);
 }
 
+/// In a Word of another language, the ids of the styles are translated and the names are not.
+#[test]
+fn titles_and_subtitles_of_word_files_are_headings() {
+    let style = |id: &str, name: &str, base: &str| {
+        format!(
+            "<w:style w:styleId='{id}'><w:name w:val='{name}'/><w:basedOn w:val='{base}'/></w:style>"
+        )
+    };
+    let styles = format!(
+        "<w:styles xmlns:w='w'>{}{}{}{}</w:styles>",
+        style("Titel", "Title", "Standard"),
+        style("Untertitel", "Subtitle", "Titel"),
+        style("Own", "Own", "Untertitel"),
+        style("Other", "Subtitles", "Standard")
+    );
+    let paragraph = |style: &str| {
+        format!(
+            "<w:p><w:pPr><w:pStyle w:val='{style}'/></w:pPr><w:r><w:t>{style}</w:t></w:r></w:p>"
+        )
+    };
+    let paragraphs = ["Titel", "Untertitel", "Own", "Other"].map(paragraph).concat();
+    let document = format!("<w:document xmlns:w='w'><w:body>{paragraphs}</w:body></w:document>");
+    let file = package(&[("word/document.xml", &document), ("word/styles.xml", &styles)]);
+    assert_eq!(words("a.docx", &file), "# Titel\n\n## Untertitel\n\n## Own\n\nOther");
+}
+
 #[test]
 fn lists_of_word_files_keep_their_numbers() {
     let source = "1. one\n2. two\n   1. inner\n   2. inner\n3. three\n   1. again\n\ntext\n\n7. seven\n8. eight\n";

@@ -38,8 +38,13 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, ParagraphStyle>, 
         match element.name.as_str() {
             "name" => {
                 let name = value.to_lowercase();
-                let level = name.strip_prefix("heading ").and_then(|level| level.parse().ok());
-                style.level = if name == "title" { Some(1) } else { level }.or(style.level);
+                let level = match name.as_str() {
+                    // As in OpenDocument files.
+                    "title" => Some(1),
+                    "subtitle" => Some(2),
+                    name => name.strip_prefix("heading ").and_then(|level| level.parse().ok()),
+                };
+                style.level = level.or(style.level);
             }
             "outlineLvl" => {
                 let level = element.number("val").filter(|level| *level < 9);
