@@ -10,8 +10,8 @@
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments`,
-//!   `odf_edges`, `odf_lists`, `odf_sheets` and `odf_styles`, `sheets` with the `workbook`, its
-//!   `styles` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`,
+//!   `odf_edges`, `odf_lists`, `odf_sheets` and `odf_styles`, `sheets` with `sheet_edges`, the
+//!   `workbook`, its `styles` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`,
 //!   `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
 //!   `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
@@ -54,6 +54,7 @@ mod rtf_places;
 mod rtf_rows;
 mod rtf_tables;
 mod rtf_tokens;
+mod sheet_edges;
 pub(crate) mod sheets;
 mod styles;
 mod tables;
