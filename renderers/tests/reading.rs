@@ -481,6 +481,39 @@ fn titles_headers_and_footers_of_opendocument_texts_are_read() {
     assert_eq!(words("a.odt", &open_document("text", styles, content)), wanted);
 }
 
+/// Every sheet of LibreOffice has its name as a header and the number of the page as a footer.
+#[test]
+fn headers_and_footers_of_sheets_are_read_if_they_are_not_those_of_libreoffice() {
+    let ods = |header: &str, footer: &str| {
+        let styles = format!(
+            "<s:master-page s:name='Default'><s:header><t:p>{header}<t:sheet-name>Sheet1\
+             </t:sheet-name></t:p></s:header><s:footer><t:p>{footer}<t:page-number>1\
+             </t:page-number></t:p></s:footer></s:master-page>"
+        );
+        let content = "<table:table table:name='S'/>";
+        words("a.ods", &open_document("spreadsheet", &styles, content))
+    };
+    let xlsx = |header: &str, footer: &str| {
+        let sheet = format!(
+            "<worksheet><sheetData/><headerFooter><oddHeader>&amp;C&amp;\"Arial,Regular\"&amp;12\
+             {header}&amp;A</oddHeader><oddFooter>&amp;C&amp;\"Arial,Regular\"&amp;12{footer}&amp;P\
+             </oddFooter></headerFooter></worksheet>"
+        );
+        words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", &sheet)]))
+    };
+    for [header, footer, wanted] in [
+        ["", "Page ", ""],
+        ["", "Seite ", ""],
+        ["Acme", "Page ", "\n\n## Headers and footers\n\nAcme"],
+        ["", "Draft ", "\n\n## Headers and footers\n\nDraft #"],
+        ["", "Acme, page ", "\n\n## Headers and footers\n\nAcme, page #"],
+    ] {
+        for read in [ods(header, footer), xlsx(header, footer)] {
+            assert_eq!(read, format!("## S{wanted}"), "{header}, {footer}");
+        }
+    }
+}
+
 #[test]
 fn titles_and_hidden_slides_of_opendocument_are_read() {
     let content = "<s:style s:name='dp2'><s:drawing-page-properties p:visibility='hidden'/></s:style>\

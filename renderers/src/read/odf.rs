@@ -11,6 +11,7 @@ use super::{
     odf_sheets::OdfSheet,
     odf_styles::OdfStyles,
     reading::{Kind, ReadError, Reading},
+    sheet_edges::is_default,
     sheets::{CellBudget, CutSheet, title},
     tables::{MERGED, MERGED_COLUMNS, MERGED_LEFT, MERGED_UP, Tables},
     words::{Line, Marks, Words},
@@ -49,7 +50,9 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     }
     // Those of slides are the same on all of them.
     if kind != Kind::Odp {
-        body.words.edges(&edges(&styles, &body.styles.masters));
+        let mut texts = edges(&styles, &body.styles.masters);
+        texts.retain(|text| kind != Kind::Ods || !is_default(text));
+        body.words.edges(&texts);
     }
     warnings.extend(body.tables.has_merged.then(|| MERGED.to_owned()));
     let reading = Reading::of(kind, body.words.finish());
@@ -138,13 +141,13 @@ impl OdfBody {
             return Ok(());
         }
         match node {
-            XmlNode::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
+            XmlNode::Open(element) if self.skipped > 0 || self.skips(&element.name) => {
                 if self.skipped == 0 && self.is_edge && element.name.starts_with("page-") {
                     self.push("#");
                 }
                 self.skipped += 1;
             }
-            // The name of a sheet or a document that is only known when it is printed.
+            // The name of a document that is only known when it is printed.
             XmlNode::Text("???") if self.is_edge => {}
             XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
             XmlNode::Text(_) if self.skipped > 0 => {}
@@ -153,6 +156,11 @@ impl OdfBody {
             XmlNode::Close(name) => self.close(name)?,
         }
         Ok(())
+    }
+
+    /// Whether an element is no content. The name of a sheet is its heading, and no part of a header.
+    fn skips(&self, name: &str) -> bool {
+        is_skipped(name) || (self.is_edge && name == "sheet-name")
     }
 
     /// The mark of a comment, in its paragraph or below the text of its cell.

@@ -9,7 +9,57 @@ use super::{
 /// The start of the headers and footers in a sheet part.
 const EDGES: &[u8] = b"<headerFooter";
 
-/// Headers and footers of the sheets, each once.
+/// “Page” in the languages of LibreOffice. Each of its sheets has this word and the number of the page
+/// as a footer, unless somebody has changed it, and the name of the sheet as a header.
+const PAGE: [&str; 40] = [
+    "Page",
+    "Seite",
+    "Página",
+    "Pàgina",
+    "Páxina",
+    "Pagina",
+    "Pagină",
+    "Sida",
+    "Side",
+    "Síða",
+    "Sivu",
+    "Lehekülg",
+    "Lappuse",
+    "Puslapis",
+    "Strona",
+    "Stránka",
+    "Strana",
+    "Stran",
+    "Stranica",
+    "Страница",
+    "Старонка",
+    "Сторінка",
+    "Страна",
+    "Oldal",
+    "Orria",
+    "Faqe",
+    "Sayfa",
+    "Səhifə",
+    "Σελίδα",
+    "עמוד",
+    "صفحة",
+    "صفحه",
+    "पृष्ठ",
+    "หน้า",
+    "Trang",
+    "Halaman",
+    "页",
+    "頁",
+    "ページ",
+    "페이지",
+];
+
+/// Whether a footer is that of LibreOffice, which is no content.
+pub fn is_default(text: &str) -> bool {
+    text.strip_suffix(" #").is_some_and(|word| PAGE.contains(&word))
+}
+
+/// Headers and footers of the sheets, each once, except those that every sheet of LibreOffice has.
 pub fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     let mut texts = Vec::new();
     for part in archive.numbered("xl/worksheets/sheet") {
@@ -29,7 +79,7 @@ pub fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
                 XmlNode::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
                 XmlNode::Close(_) => {
                     let text = codes.take().map(|codes| edge(&codes)).unwrap_or_default();
-                    if !text.is_empty() && !texts.contains(&text) {
+                    if !text.is_empty() && !is_default(&text) && !texts.contains(&text) {
                         texts.push(text);
                     }
                 }
