@@ -440,7 +440,7 @@ fn the_tags_of_a_pdf_are_read() {
         "A [link](https://example.org/x) here.",
         "#### Below\n",
         "- one\n- two\n",
-        "3. first\n4. second\n    1. inner\n    2. next\n",
+        "3. first\n4. second\n    a. inner\n    b. next\n",
         "| a | b |",
     ] {
         assert!(read.contains(part), "{part}: {read}");

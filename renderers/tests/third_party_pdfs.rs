@@ -34,6 +34,8 @@ fn drawn_from_left(texts: &[Drawn]) -> Vec<u8> {
     let table = document.add_object(Stream::new(Dictionary::new(), TO_UNICODE.into()));
     let letters = document.add_object(dictionary! {
         "Type" => "Font", "Subtype" => "CIDFontType2", "BaseFont" => "X", "DW" => 500,
+        // Letters that are not used say that this is no font of code.
+        "W" => vec![1.into(), vec![500.into(), 600.into()].into()],
     });
     let font = document.add_object(dictionary! {
         "Type" => "Font", "Subtype" => "Type0", "BaseFont" => "X", "Encoding" => "Identity-H",
@@ -43,9 +45,10 @@ fn drawn_from_left(texts: &[Drawn]) -> Vec<u8> {
         let codes = line.encode_utf16().map(|code| format!("{code:04x}"));
         codes.collect::<Vec<_>>().concat()
     };
-    let shown = |Drawn(text, x, y): &Drawn| format!("1 0 0 1 {x} {y} Tm <{}> Tj ", codes(text));
-    let shown: String = texts.iter().map(shown).collect();
-    let content = format!("BT /F 12 Tf {shown}ET");
+    let shown = |Drawn(text, x, y): &Drawn| {
+        format!("BT /F 12 Tf 1 0 0 1 {x} {y} Tm <{}> Tj ET ", codes(text))
+    };
+    let content: String = texts.iter().map(shown).collect();
     let content = document.add_object(Stream::new(Dictionary::new(), content.into_bytes()));
     let pages = document.new_object_id();
     let page = document.add_object(dictionary! {
@@ -76,7 +79,7 @@ fn right_to_left_text_is_read_in_its_order() {
 /// LibreOffice writes neither labels nor the kind of a list.
 #[test]
 fn lists_of_pdfs_without_labels_are_read() {
-    let source = "- one\n- two\n\n3. first\n4. second\n";
+    let source = "- one\n- two\n\n3. first\n   1. inner\n   2. next\n4. second\n";
     let rendered = render(&markdown::read(source).unwrap(), Format::Pdf).unwrap();
     let mut pdf = Document::load_mem(&rendered.bytes).unwrap();
     for element in pdf.objects.values_mut() {
@@ -88,7 +91,39 @@ fn lists_of_pdfs_without_labels_are_read() {
         }
     }
     let read = words(&saved(pdf));
-    assert!(read.contains("- one\n- two\n") && read.contains("3. first\n4. second"), "{read}");
+    let counted = "3. first\n    a. inner\n    b. next\n4. second";
+    assert!(read.contains("- one\n- two\n") && read.contains(counted), "{read}");
+}
+
+/// As LibreOffice draws them: each label and each text for itself, also where they touch.
+#[test]
+fn lists_of_pdfs_without_tags_are_read() {
+    let read = words(&drawn_from_left(&[
+        Drawn("Before it.", 50, 700),
+        Drawn("a.", 68, 686),
+        Drawn("alpha", 86, 686),
+        Drawn("b.", 68, 672),
+        Drawn("an item of two lines, because it has so many words", 86, 672),
+        Drawn("that it wraps", 86, 658),
+        Drawn("(1)", 86, 644),
+        Drawn("both", 104, 644),
+        Drawn("(2)", 86, 630),
+        Drawn("next", 104, 630),
+        Drawn("Between.", 50, 616),
+        Drawn("iv.", 68, 602),
+        Drawn("four", 98, 602),
+        Drawn("v.", 68, 588),
+        Drawn("five", 98, 588),
+        Drawn("A. Smith was here.", 50, 574),
+        Drawn("-", 68, 560),
+        Drawn("one", 86, 560),
+        Drawn("-", 68, 546),
+        Drawn("two", 86, 546),
+    ]));
+    let wanted = "## Page 1\n\nBefore it.\n\na. alpha\nb. an item of two lines, because it has so \
+        many words that it wraps\n    (1) both\n    (2) next\n\nBetween.\n\niv. four\nv. five\n\n\
+        A. Smith was here.\n\n- one\n- two";
+    assert_eq!(read, wanted);
 }
 
 /// The headers of a table with merged cells, in several lines, and on each page.

@@ -12,15 +12,15 @@ import sys
 import tempfile
 
 ALWAYS = [
-    "bullet one BUL-21",
+    "- bullet one BUL-21",
+    "1. ordered one ORD-27",
     "العربية: هذا نص تجريبي من اليمين إلى اليسار. RTL-16",
     "| A | B | C | D | E | F | G | H | I | J |",
 ]
 # What only the tags say.
 TAGGED = [
     "### 1 Overview OVR-1001",
-    "- bullet one BUL-21",
-    "1. ordered one ORD-27",
+    "\na. nested ordered ORD-28",
     "[real link LNK-06](https://example.org/a?b=1&c=2)",
 ]
 

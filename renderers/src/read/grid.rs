@@ -3,7 +3,14 @@
 
 use std::borrow::Cow;
 
-use super::{bidi, lines::LineEdges, tag_cells::TaggedCell, tags::TaggedBlock};
+use super::{
+    bidi,
+    lines::LineEdges,
+    printed_labels::PrintedLabel,
+    printed_lists::{PrintedItem, lists},
+    tag_cells::TaggedCell,
+    tags::TaggedBlock,
+};
 
 /// Text on one line, up to the next wide gap.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +37,7 @@ pub struct TextPiece {
 #[derive(Debug, PartialEq)]
 pub enum PagePart {
     Text(String),
+    Item(PrintedItem),
     Table(Vec<Vec<String>>),
 }
 
@@ -117,7 +125,19 @@ impl PageRows {
     }
 }
 
-fn text(pieces: &[TextPiece], edges: &LineEdges) -> Option<PagePart> {
+/// The lists in pieces that are no table, and the text around them.
+fn text(pieces: &[TextPiece], edges: &LineEdges) -> Vec<PagePart> {
+    let (mut parts, mut at) = (Vec::new(), 0);
+    for list in lists(pieces, edges) {
+        parts.extend(lines(&pieces[at..list.pieces.start], edges));
+        parts.extend(list.items.into_iter().map(PagePart::Item));
+        at = list.pieces.end;
+    }
+    parts.extend(lines(&pieces[at..], edges));
+    parts
+}
+
+fn lines(pieces: &[TextPiece], edges: &LineEdges) -> Option<PagePart> {
     let mut text = String::new();
     // The lines keep their places in the order of reading.
     for (piece, joint) in in_order(pieces).iter().zip(edges.joints(pieces)) {
@@ -315,17 +335,20 @@ fn within(columns: &[Extent], row: &Row) -> Option<Vec<Extent>> {
     (apart && taken.len() == row.cells.len()).then_some(columns)
 }
 
-/// Whether the first cell is only a bullet or list number.
+/// Whether the first cell is only a bullet or the label of an item.
 fn is_item(row: &Row) -> bool {
-    let sign = row.cells[0].text.trim_end_matches(['.', ')']);
-    row.cells.len() == 2
-        && (sign.chars().all(|c| c.is_ascii_digit())
-            || matches!(sign, "•" | "◦" | "▪" | "–" | "-" | "☐" | "☑" | "☒"))
+    let text = row.cells[0].text.as_str();
+    let is_number = text.trim_end_matches(['.', ')']).chars().all(|c| c.is_ascii_digit());
+    // A number such as 2.1 may be a value.
+    let is_value = text.ends_with(|c: char| c.is_ascii_digit());
+    let is_label = PrintedLabel::of(text).is_some_and(|label| !label.is_word() && !is_value);
+    row.cells.len() == 2 && (is_number || is_label || matches!(text, "☐" | "☑" | "☒"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::words::ItemMark;
 
     /// Pieces laid out as on a page: text, left edge, distance from the bottom; 5 points per
     /// character.
@@ -427,11 +450,14 @@ mod tests {
     }
 
     #[test]
-    fn text_lists_and_edges_of_a_page_stay_text() {
+    fn text_lists_and_edges_of_a_page_are_no_tables() {
         let lines = [("A line of words", 0.0, 100.0), ("and another line", 0.0, 88.0)];
         assert_eq!(set(&lines), [words("A line of words\nand another line")]);
         let list = [("-", 0.0, 100.0), ("one", 20.0, 100.0), ("-", 0.0, 85.0), ("two", 20.0, 85.0)];
-        assert_eq!(set(&list), [words("- one\n- two")]);
+        let item = |text: &str| {
+            PagePart::Item(PrintedItem { depth: 0, mark: ItemMark::Bullet, text: text.into() })
+        };
+        assert_eq!(set(&list), [item("one"), item("two")]);
         let edge = [("Report", 0.0, 100.0), ("1 / 3", 300.0, 100.0), ("Text", 0.0, 20.0)];
         assert_eq!(set(&edge), [words("Report 1 / 3\nText")]);
     }

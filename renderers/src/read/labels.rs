@@ -2,13 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::{printed_labels::PrintedLabel, words::ItemMark};
+
 /// Letters that are bullets in symbol fonts, and the bullet of the second level in Word.
 const BULLETS: &str = "olnquvwüÜØàè";
-
-/// Bullets that begin an item without a label.
-const SIGNS: [&str; 10] = ["•", "◦", "▪", "‣", "–", "-", "o", "\u{f0b7}", "\u{f0a7}", "\u{e00a}"];
-/// The largest number that begins an item without a label, in digits.
-const DIGITS: usize = 3;
 
 /// The bullets, numbers and terms of list items, by the number of their block.
 #[derive(Default)]
@@ -21,7 +18,7 @@ pub struct Labels {
 /// An item as it is written.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LabelledItem {
-    pub number: Option<u64>,
+    pub mark: ItemMark,
     pub text: String,
 }
 
@@ -39,42 +36,40 @@ impl Labels {
     /// The next text of an item, which counts as `counted` in a numbered list.
     pub fn item(&mut self, block: usize, counted: Option<u64>, text: String) -> LabelledItem {
         let begins = self.begun.insert(block);
-        if self.labels.contains_key(&block) {
-            let number = self.number(block, counted);
-            return LabelledItem { number, text: self.text(block, text) };
-        }
-        // LibreOffice writes no labels, and does not say which lists are numbered.
-        let own = begins.then(|| own_mark(&text)).flatten();
-        own.unwrap_or(LabelledItem { number: counted, text })
-    }
-
-    /// The text of an item, after its term if it has one. The rest of the item may follow later.
-    fn text(&mut self, block: usize, text: String) -> String {
+        let counted = counted.map_or(ItemMark::Bullet, ItemMark::Number);
         match self.labels.get(&block) {
-            Some(label) if !is_mark(label) => {
-                let explained = explained(label, &text);
-                self.labels.remove(&block);
-                explained
+            Some(label) if is_mark(label) => {
+                LabelledItem { mark: mark(label).unwrap_or(counted), text }
             }
-            _ => text,
+            // The rest of the item may follow later.
+            Some(term) => {
+                let text = explained(term, &text);
+                self.labels.remove(&block);
+                LabelledItem { mark: counted, text }
+            }
+            // LibreOffice writes no labels, and does not say which lists are numbered.
+            None => {
+                let own = begins.then(|| own_mark(&text)).flatten();
+                own.unwrap_or(LabelledItem { mark: counted, text })
+            }
         }
-    }
-
-    fn number(&self, block: usize, counted: Option<u64>) -> Option<u64> {
-        let label = self.labels.get(&block);
-        let own = label.and_then(|label| label.trim().trim_end_matches('.').parse().ok());
-        counted.map(|counted| own.unwrap_or(counted))
     }
 }
 
 /// An item that begins with its bullet or number.
 fn own_mark(text: &str) -> Option<LabelledItem> {
     let (mark, rest) = text.split_once(' ')?;
-    let digits = mark.trim_end_matches(['.', ')']);
-    let is_number = mark.len() == digits.len() + 1 && digits.len() <= DIGITS;
-    let number = digits.parse().ok().filter(|_| is_number);
-    let is_known = number.is_some() || SIGNS.contains(&mark);
-    is_known.then(|| LabelledItem { number, text: rest.to_owned() })
+    let mark = PrintedLabel::of(mark)?.mark();
+    Some(LabelledItem { mark, text: rest.to_owned() })
+}
+
+/// The mark of an item with this label; `None` for a bullet.
+fn mark(label: &str) -> Option<ItemMark> {
+    let label = label.trim();
+    let number = label.trim_end_matches(['.', ')']).parse().ok();
+    let is_counted = label.contains(char::is_alphanumeric) && !BULLETS.contains(label);
+    let kept = || is_counted.then(|| ItemMark::Label(label.to_owned()));
+    number.map(ItemMark::Number).or_else(kept)
 }
 
 /// Whether a label is a number or a bullet; others are words of the text, like the term of a
@@ -88,6 +83,7 @@ fn is_mark(label: &str) -> bool {
     !core.contains(char::is_alphabetic)
         || is_letter
         || (is_punctuated && core.chars().all(is_roman))
+        || PrintedLabel::of(label).is_some()
 }
 
 /// The text of an item after the term that it explains.
@@ -103,7 +99,8 @@ mod tests {
 
     #[test]
     fn words_are_no_marks() {
-        for mark in ["•", "–", "", "\u{f0b7}", "o", "ü", "1.", "2.1", "(3)", "a)", "iv.", "XII)"]
+        for mark in
+            ["•", "–", "", "\u{f0b7}", "o", "ü", "1.", "2.1", "(3)", "a)", "iv.", "XII)", "1.a)"]
         {
             assert!(is_mark(mark), "{mark}");
         }
@@ -115,15 +112,36 @@ mod tests {
     }
 
     #[test]
+    fn the_label_of_an_item_is_kept_if_markdown_lacks_it() {
+        let mut labels = Labels::default();
+        for (label, counted, wanted) in [
+            ("•", None, ItemMark::Bullet),
+            ("•", Some(2), ItemMark::Number(2)),
+            ("o", None, ItemMark::Bullet),
+            ("4.", None, ItemMark::Number(4)),
+            ("5)", Some(9), ItemMark::Number(5)),
+            ("a.", Some(1), ItemMark::Label("a.".to_owned())),
+            ("(3) ", None, ItemMark::Label("(3)".to_owned())),
+            ("[Sm26]", None, ItemMark::Bullet),
+        ] {
+            labels.push(Some(1), false, label);
+            assert_eq!(labels.item(1, counted, "text".to_owned()).mark, wanted, "{label}");
+            labels.labels.clear();
+        }
+    }
+
+    #[test]
     fn an_item_without_a_label_begins_with_its_mark() {
         let mut labels = Labels::default();
         let mut item = |block: usize, text: &str| {
             let item = labels.item(block, None, text.to_owned());
-            (item.number, item.text)
+            format!("{} {}", item.mark.written(), item.text)
         };
-        assert_eq!(item(1, "• First point"), (None, "First point".to_owned()));
-        assert_eq!(item(1, "• kept"), (None, "• kept".to_owned()));
-        assert_eq!(item(2, "12. Counted"), (Some(12), "Counted".to_owned()));
-        assert_eq!(item(3, "2026 was good"), (None, "2026 was good".to_owned()));
+        assert_eq!(item(1, "• First point"), "- First point");
+        assert_eq!(item(1, "• kept"), "- • kept");
+        assert_eq!(item(2, "12. Counted"), "12. Counted");
+        assert_eq!(item(3, "2026 was good"), "- 2026 was good");
+        assert_eq!(item(4, "b) Lettered"), "b) Lettered");
+        assert_eq!(item(5, "(1) Counted"), "(1) Counted");
     }
 }

@@ -31,11 +31,11 @@ struct RightEdge {
 }
 
 /// A line of text, with all its pieces.
-struct TextLine<'p> {
-    pieces: &'p [TextPiece],
-    left: f32,
+pub struct TextLine<'p> {
+    pub pieces: &'p [TextPiece],
+    pub left: f32,
     right: f32,
-    height: f32,
+    pub height: f32,
     /// The tagged paragraph that all of it belongs to.
     paragraph: Option<usize>,
 }
@@ -56,13 +56,29 @@ impl<'p> TextLine<'p> {
         }
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// The baseline, measured upwards.
+    pub fn y(&self) -> f32 {
+        self.pieces[0].y
+    }
+
+    /// Whether all its letters have the same width, as in code.
+    pub fn is_fixed_pitch(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.is_fixed_pitch)
+    }
+
+    /// Whether it has dots that lead to the number of a page.
+    pub fn has_leaders(&self) -> bool {
+        let text = self.text();
+        text.contains("....") || text.contains(". . .")
     }
 
     /// Whether it is certainly no prose: code and columns have a fixed pitch or rows of spaces.
     fn is_verbatim(&self) -> bool {
-        self.pieces.iter().all(|piece| piece.is_fixed_pitch)
+        self.is_fixed_pitch()
             || self.text().trim_end().contains("  ")
             || URLS.iter().any(|start| self.first_word().to_lowercase().starts_with(start))
     }
@@ -81,10 +97,10 @@ impl<'p> TextLine<'p> {
 
     /// Whether it may be an item of a list, an entry of a table of contents, or a cell beside others.
     fn is_apart(&self) -> bool {
-        let text = self.text();
-        if text.contains("....") || text.contains(". . .") {
+        if self.has_leaders() {
             return true;
         }
+        let text = self.text();
         let first = text.split_whitespace().next().unwrap_or_default();
         let mark = first.trim_start_matches('(').trim_end_matches(['.', ')', ':']);
         let is_letter = mark.len() == 1 && mark.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -96,7 +112,7 @@ impl<'p> TextLine<'p> {
 }
 
 /// The lines of these pieces, which continue after a wide gap.
-fn lines(pieces: &[TextPiece]) -> impl Iterator<Item = TextLine<'_>> {
+pub fn lines(pieces: &[TextPiece]) -> impl Iterator<Item = TextLine<'_>> {
     pieces.chunk_by(|_, next| next.before == " ").map(TextLine::of)
 }
 
@@ -157,12 +173,28 @@ impl LineEdges {
         if !is_column || (!is_tagged && full < FULL_LINES) {
             return None;
         }
-        let letters = text.trim().chars().count().max(1) as f32;
-        let word = text.split_whitespace().next().unwrap_or_default().chars().count() as f32;
-        let word = (line.right - line.left) * word / letters;
-        let had_room = last.right + height * 0.25 + word < edge - width * 0.01;
-        if had_room { None } else { between(before.trim_end(), text.trim_start()) }
+        if had_room(last, line, edge, width) {
+            return None;
+        }
+        between(before.trim_end(), text.trim_start())
     }
+
+    /// Whether the first word of a line had no room in the one before it, which may begin elsewhere.
+    pub fn is_broken(&self, last: &TextLine, line: &TextLine) -> bool {
+        let edges = [last, line].map(|line| self.0.get(&step(line.left)));
+        let edge = edges.into_iter().flatten().map(|edge| edge.at).fold(last.right, f32::max);
+        !had_room(last, line, edge, edge - line.left)
+    }
+}
+
+/// Whether the first word of a line had room in the one before it, if their column ends at this edge
+/// and is as wide as that.
+fn had_room(last: &TextLine, line: &TextLine, edge: f32, width: f32) -> bool {
+    let height = last.height.max(line.height);
+    let letters = line.text().trim().chars().count().max(1) as f32;
+    let word = line.first_word().chars().count() as f32;
+    let word = (line.right - line.left) * word / letters;
+    last.right + height * 0.25 + word < edge - width * 0.01
 }
 
 /// Whether two lines without tags may belong to a paragraph. In doubt they stay as they are.
@@ -185,7 +217,7 @@ fn shape(word: &str) -> String {
 
 /// What stands between the last letter of a line and the first of the next; `None` after a hyphen,
 /// which may belong to the word.
-fn between(before: &str, after: &str) -> Option<&'static str> {
+pub fn between(before: &str, after: &str) -> Option<&'static str> {
     let (last, first) = (before.chars().next_back()?, after.chars().next()?);
     match last {
         '-' | '\u{2010}' | '\u{ad}' => None,

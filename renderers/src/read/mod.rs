@@ -11,8 +11,9 @@
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments`,
 //!   `odf_edges`, `odf_lists`, `odf_sheets` and `odf_styles`, `sheets` with `sheet_edges`, the
-//!   `workbook`, its `styles` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`,
-//!   `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
+//!   `workbook`, its `styles` and `hidden` parts, `pdf` with its
+//!   `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`, `bidi`,
+//!   `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
 //!   `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
@@ -46,6 +47,8 @@ mod odf_styles;
 mod pdf;
 mod pdf_blocks;
 mod pptx;
+mod printed_labels;
+mod printed_lists;
 mod reading;
 mod rows;
 mod rtf;

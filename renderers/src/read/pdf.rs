@@ -14,6 +14,7 @@ use super::{
     labels::Labels,
     limits,
     pdf_blocks::{self, PdfText},
+    printed_labels::PrintedLabel,
     reading::{Kind, ReadError, Reading},
     tables::MERGED,
     tags::{TagMark, Tags},
@@ -83,6 +84,8 @@ struct PageReader<'a> {
     fonts: HashMap<usize, Option<Rc<Font<'a>>>>,
     /// The end position and height of the last run.
     last: Option<(f32, f32, f32)>,
+    /// Whether the next run is the first of a text object.
+    begins_object: bool,
 }
 
 #[derive(Clone)]
@@ -111,6 +114,7 @@ impl<'a> PageReader<'a> {
             drawings: 0,
             fonts: HashMap::new(),
             last: None,
+            begins_object: false,
         }
     }
 
@@ -171,7 +175,7 @@ impl<'a> PageReader<'a> {
             state.text = state.line;
         };
         match operator {
-            "BT" => (state.line, state.text) = (SAME, SAME),
+            "BT" => (state.line, state.text, self.begins_object) = (SAME, SAME, true),
             "Tm" => (state.line, state.text) = (matrix(operands), matrix(operands)),
             "Td" => down(number(operands, 0), number(operands, 1)),
             "TD" => {
@@ -223,7 +227,7 @@ impl<'a> PageReader<'a> {
         advance(state, width);
         let end = within(state.text, state.space);
         let (left, right) = (at[4].min(end[4]), at[4].max(end[4]));
-        let gap = self.gap(at[4], at[5], height);
+        let gap = self.gap(at[4], at[5], height, &text);
         self.last = Some((end[4], end[5], height));
         let mark = self.marks.last().copied().flatten();
         let block = mark.and_then(|mark| mark.block);
@@ -294,8 +298,9 @@ impl<'a> PageReader<'a> {
         self.tags.mark(self.id, properties.get(b"MCID").ok()?.as_i64().ok()?)
     }
 
-    /// The gap between the last run and the next.
-    fn gap(&self, x: f32, y: f32, height: f32) -> Gap {
+    /// The gap between the last run and the next, which has this text.
+    fn gap(&mut self, x: f32, y: f32, height: f32, text: &str) -> Gap {
+        let begins_object = std::mem::take(&mut self.begins_object);
         let Some((last_x, last_y, last_height)) = self.last else { return Gap::Wide("") };
         let height = height.max(last_height).max(1.0);
         let (right, down) = (x - last_x, (last_y - y).abs());
@@ -305,11 +310,18 @@ impl<'a> PageReader<'a> {
             Gap::Wide("\n")
         } else if !(-height..=height * WIDE).contains(&right) {
             Gap::Wide(" ")
-        } else if right > height * 0.17 {
+        } else if right > height * 0.17 || (begins_object && self.is_after_label(text)) {
             Gap::Word
         } else {
             Gap::None
         }
+    }
+
+    /// Whether the last piece is only a label. One that is as wide as its indentation has no gap after
+    /// it.
+    fn is_after_label(&self, text: &str) -> bool {
+        let label = self.pieces.last().and_then(|piece| PrintedLabel::of(piece.text.trim()));
+        matches!(label, Some(PrintedLabel::Ordinal(_))) && text.starts_with(char::is_alphabetic)
     }
 
     fn font(&mut self, resources: &[&'a Dictionary], name: &[u8]) -> Option<Rc<Font<'a>>> {

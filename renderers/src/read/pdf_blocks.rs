@@ -72,7 +72,7 @@ impl PdfText {
                 }
                 (PageBlock::Block(block), Some(BlockKind::Item { depth, number })) => {
                     let item = labels.item(block, number, line(pieces));
-                    self.words.numbered(depth, item.number, &item.text);
+                    self.words.item(depth, &item.mark, &item.text);
                 }
                 _ => {
                     let next = blocks.peek().and_then(|next| next[0].cell);
@@ -88,6 +88,7 @@ impl PdfText {
         for part in grid::parts(pieces, edges) {
             match part {
                 PagePart::Text(text) => self.words.paragraph(&text),
+                PagePart::Item(item) => self.words.item(item.depth, &item.mark, &item.text),
                 PagePart::Table(rows) => self.words.table(&rows)?,
             }
         }
@@ -186,8 +187,7 @@ fn cell_text(pieces: &[TextPiece], labels: &mut Labels) -> String {
     let lines = lines.map(|pieces| match pieces[0].block.map(|block| (block.number, block.kind)) {
         Some((block, BlockKind::Item { number, .. })) => {
             let item = labels.item(block, number, line(pieces));
-            let mark = item.number.map_or("-".to_owned(), |number| format!("{number}."));
-            format!("{mark} {}", item.text)
+            format!("{} {}", item.mark.written(), item.text)
         }
         _ => line(pieces),
     });

@@ -22,6 +22,28 @@ pub struct Marks {
     pub strike: bool,
 }
 
+/// What a list item begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemMark {
+    Bullet,
+    /// `1.`
+    Number(u64),
+    /// A label that Markdown lacks, such as `a.`, `(1)` or `2.1`. It is written in place of a bullet,
+    /// as in Pandoc's Markdown: text refers to items by their labels, which a number would replace,
+    /// and a bullet before it would be a second mark.
+    Label(String),
+}
+
+impl ItemMark {
+    pub fn written(&self) -> String {
+        match self {
+            Self::Bullet => "-".to_owned(),
+            Self::Number(number) => format!("{number}."),
+            Self::Label(label) => label.clone(),
+        }
+    }
+}
+
 /// The formatted text of one paragraph.
 #[derive(Debug, Default)]
 pub struct Line {
@@ -119,16 +141,21 @@ impl Words {
 
     /// A list item with its number, or a bullet; `depth` starts at 0.
     pub fn numbered(&mut self, depth: usize, number: Option<u64>, text: &str) {
+        self.item(depth, &number.map_or(ItemMark::Bullet, ItemMark::Number), text);
+    }
+
+    /// A list item; `depth` starts at 0.
+    pub fn item(&mut self, depth: usize, mark: &ItemMark, text: &str) {
         if text.is_empty() {
             return;
         }
-        let mark = number.map_or("- ".to_owned(), |number| format!("{number}. "));
-        let indent = "  ".repeat(depth.min(9) * if number.is_some() { 2 } else { 1 });
+        let wide = if *mark == ItemMark::Bullet { 1 } else { 2 };
+        let indent = "  ".repeat(depth.min(9) * wide);
         let more = format!("\n{indent}  ");
         if !self.in_list {
             self.gap();
         }
-        self.text.extend([&indent, mark.as_str(), &text.replace('\n', &more), "\n"]);
+        self.text.extend([&indent, &mark.written(), " ", &text.replace('\n', &more), "\n"]);
         (self.in_list, self.in_quote) = (true, false);
     }
 
@@ -211,6 +238,16 @@ mod tests {
         words.table(&[vec!["a|b".into()], vec!["1\n2".into(), "3".into()]]).unwrap();
         let wanted = "## T\n\n- one\n  - two\n\n| a\\|b |  |\n| --- | --- |\n| 1<br>2 | 3 |";
         assert_eq!(words.finish(), wanted);
+    }
+
+    #[test]
+    fn items_may_have_labels_of_their_own() {
+        let mut words = Words::default();
+        words.paragraph("Before");
+        words.item(0, &ItemMark::Label("b)".into()), "one\nmore");
+        words.item(1, &ItemMark::Label("i.".into()), "two");
+        words.item(0, &ItemMark::Number(3), "three");
+        assert_eq!(words.finish(), "Before\n\nb) one\n  more\n    i. two\n3. three");
     }
 
     #[test]
