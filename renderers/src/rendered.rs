@@ -94,7 +94,7 @@ impl From<&str> for Warning {
 
 impl PartialEq<&str> for Warning {
     fn eq(&self, sentence: &&str) -> bool {
-        self.to_string() == *sentence
+        format!("{self}") == **sentence
     }
 }
 

@@ -168,8 +168,7 @@ fn wide_tables_turn_their_page_or_are_split() {
                 .warnings
                 .iter()
                 .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join("")
+                .collect::<String>()
                 .contains("wider than"),
             "{:?}",
             rendered.warnings
@@ -307,12 +306,7 @@ fn captions_have_fields_and_the_contents_have_pages() {
     assert!(text(&body, "w:t").contains("See Figure 1."), "{}", text(&body, "w:t"));
     assert!(body.contains(" PAGEREF _Toc000002 "), "{body}");
     assert!(
-        docx.warnings
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("")
-            .contains("estimates"),
+        docx.warnings.iter().map(ToString::to_string).collect::<String>().contains("estimates"),
         "{:?}",
         docx.warnings
     );

@@ -200,10 +200,7 @@ mod tests {
         let source = format!("{}\n\n[x]: {url}\n", "[a][x] ".repeat(100));
         let (urls, warnings) = read(&source);
         assert!((50..100).contains(&urls.len()), "{}", urls.len());
-        assert!(
-            warnings.iter().any(|w| w.to_string().ends_with("shown as text: x.")),
-            "{warnings:?}"
-        );
+        assert!(warnings.iter().any(|w| w.ends_with("shown as text: x.")), "{warnings:?}");
     }
 
     #[test]

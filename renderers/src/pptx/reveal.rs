@@ -142,10 +142,7 @@ mod tests {
         let (slides, warnings) = slides(source);
         let slide = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
         assert_eq!(slides, [slide("A", "text", "said\nalso"), slide("B", "b", "more")]);
-        assert!(
-            warnings.len() == 1 && warnings[0].to_string().contains(".element"),
-            "{warnings:?}"
-        );
+        assert!(warnings.len() == 1 && warnings[0].contains(".element"), "{warnings:?}");
     }
 
     #[test]
