@@ -582,3 +582,65 @@ fn controls_of_direction_are_dropped_except_from_plain_text() {
     assert_eq!(words("a.html", format!("<p>{text}</p>").as_bytes()), "abc");
     assert_eq!(words("a.txt", text.as_bytes()), text);
 }
+
+fn word_file(body: &str) -> Vec<u8> {
+    let document =
+        format!("<w:document xmlns:w='w' xmlns:r='r'><w:body>{body}</w:body></w:document>");
+    let links = "<Relationships><Relationship Id='l' Target='https://a.example'/></Relationships>";
+    package(&[("word/document.xml", &document), ("word/_rels/document.xml.rels", links)])
+}
+
+#[test]
+fn a_table_inside_a_paragraph_of_an_opendocument_text_is_a_table() {
+    let cell = |text: &str| format!("<table:table-cell><t:p>{text}</t:p></table:table-cell>");
+    let table = format!(
+        "<table:table><table:table-row>{}{}</table:table-row></table:table>",
+        cell("a"),
+        cell("b")
+    );
+    let content = format!(
+        "<t:p>before <d:frame><d:text-box>{table}</d:text-box></d:frame>after</t:p><t:p>next</t:p>"
+    );
+    let wanted = "| a | b |\n| --- | --- |\n\nbefore after\n\nnext";
+    assert_eq!(words("a.odt", &open_document("text", "", &content)), wanted);
+}
+
+/// Older programs write divided cells of sheets as tables.
+#[test]
+fn a_table_in_a_cell_of_a_sheet_is_no_sheet() {
+    let cell = |text: &str| format!("<table:table-cell><t:p>{text}</t:p></table:table-cell>");
+    let row = |cells: &str| format!("<table:table-row>{cells}</table:table-row>");
+    let inner = format!(
+        "<table:table-cell><table:table table:is-sub-table='true'>{}{}</table:table></table:table-cell>",
+        row(&cell("1")),
+        row(&cell("2"))
+    );
+    let content = format!(
+        "<table:table table:name='S'><table:table-column/><table:table-column \
+         table:visibility='collapse'/>{}</table:table>",
+        row(&format!("{inner}{}", cell("b")))
+    );
+    let wanted = "## S\n\n| 1<br>2 | b |\n| --- | --- |\n\nHidden columns: B.";
+    assert_eq!(words("a.ods", &open_document("spreadsheet", "", &content)), wanted);
+}
+
+#[test]
+fn columns_after_the_256th_are_left_out_with_a_warning() {
+    let cells = |text: &str, blank: usize| {
+        format!(
+            "<table:table-row><table:table-cell><t:p>{text}</t:p></table:table-cell><table:table-cell \
+             table:number-columns-repeated='{blank}'/><table:table-cell><t:p>far</t:p></table:table-cell>\
+             </table:table-row>"
+        )
+    };
+    let content =
+        format!("<table:table table:name='S'>{}{}</table:table>", cells("a", 1), cells("b", 700));
+    let read = read::to_markdown("a.ods", &open_document("spreadsheet", "", &content)).unwrap();
+    assert_eq!(read.markdown, "## S\n\n| a |  | far |\n| --- | --- | --- |\n| b |  |  |");
+    assert_eq!(read.warnings, ["Columns of the sheet S after the 256th were skipped."]);
+    let cells = "<w:tc><w:p><w:r><w:t>x</w:t></w:r></w:p></w:tc>".repeat(300);
+    let file = word_file(&format!("<w:tbl><w:tr>{cells}</w:tr></w:tbl>"));
+    let read = read::to_markdown("a.docx", &file).unwrap();
+    assert_eq!(read.markdown.matches('x').count(), 256);
+    assert_eq!(read.warnings, ["Columns of tables after the 256th were skipped."]);
+}

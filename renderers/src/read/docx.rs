@@ -12,7 +12,7 @@ use super::{
     docx_styles::{self, ParagraphStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
-    tables::{MERGED, MERGED_UP, Tables},
+    tables::{MERGED_UP, Tables},
     words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
@@ -52,7 +52,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     if body.has_changes {
         warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
     }
-    warnings.extend(body.tables.has_merged.then(|| MERGED.to_owned()));
+    warnings.extend(body.tables.warnings.iter().map(|warning| (*warning).to_owned()));
     Ok(Reading { warnings, ..Reading::of(Kind::Docx, body.words.finish()) })
 }
 
@@ -72,9 +72,6 @@ struct WordBody {
     /// Inside an element whose text is not part of the document.
     skipped: usize,
     link: Option<String>,
-    /// The width of the open cell in columns, and whether it is a part of the one above.
-    wide: usize,
-    is_merged_up: bool,
     /// The marks of the current insertion or deletion, if it is not empty so far.
     change: Option<OpenChange>,
     has_changes: bool,
@@ -171,14 +168,16 @@ impl WordBody {
             }
             "tr" => self.tables.row(),
             "tc" => {
-                (self.wide, self.is_merged_up) = (1, false);
                 if let Some(frame) = self.frames.last_mut() {
                     frame.open_cell();
                 }
                 self.tables.cell();
             }
-            "gridSpan" => self.wide = element.number("val").unwrap_or(1),
-            "vMerge" => self.is_merged_up = element.attribute("val") != Some("restart"),
+            "gridSpan" => self.tables.span(element.number("val").unwrap_or(1)),
+            "vMerge" => {
+                let is_part = element.attribute("val") != Some("restart");
+                self.tables.merge(is_part.then_some(MERGED_UP));
+            }
             _ => self.property(element),
         }
     }
@@ -243,8 +242,7 @@ impl WordBody {
                 }
             }
             "p" => self.flush_paragraph(),
-            "tc" if self.is_merged_up => self.tables.end_merged_cell(MERGED_UP, self.wide),
-            "tc" => self.tables.end_cell(self.wide),
+            "tc" => self.tables.end_cell(),
             "tbl" => self.end_table()?,
             _ => {}
         }

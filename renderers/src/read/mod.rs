@@ -10,9 +10,9 @@
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments`,
-//!   `odf_edges`, `odf_lists`, `odf_sheets` and `odf_styles`, `sheets` with `sheet_edges`, the
-//!   `workbook`, its `styles` and `hidden` parts, `pdf` with its
-//!   `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`, `bidi`,
+//!   `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and `odf_tables`, `sheets` with
+//!   `sheet_edges`, the `workbook`, its `styles` and `hidden` parts, `pdf` with its `fonts`,
+//!   `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`, `bidi`,
 //!   `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
 //!   `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
@@ -44,6 +44,7 @@ mod odf_edges;
 mod odf_lists;
 mod odf_sheets;
 mod odf_styles;
+mod odf_tables;
 mod pdf;
 mod pdf_blocks;
 mod pptx;

@@ -10,10 +10,11 @@ use super::{
     odf_lists::OdfLists,
     odf_sheets::OdfSheet,
     odf_styles::OdfStyles,
+    odf_tables::{OdfLine, OdfTable},
     reading::{Kind, ReadError, Reading},
     sheet_edges::is_default,
-    sheets::{CellBudget, CutSheet, title},
-    tables::{MERGED, MERGED_COLUMNS, MERGED_LEFT, MERGED_UP, Tables},
+    sheets::{CellBudget, CutSheet, skipped_columns, title},
+    tables::Tables,
     words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
@@ -54,7 +55,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
         texts.retain(|text| kind != Kind::Ods || !is_default(text));
         body.words.edges(&texts);
     }
-    warnings.extend(body.tables.has_merged.then(|| MERGED.to_owned()));
+    warnings.extend(body.tables.warnings.iter().map(|warning| (*warning).to_owned()));
     let reading = Reading::of(kind, body.words.finish());
     Ok(Reading { pages: body.pages, warnings, ..reading })
 }
@@ -85,13 +86,14 @@ pub struct OdfBody {
     kind: Option<Kind>,
     words: Words,
     tables: Tables,
+    /// The rows of the open tables.
+    open_tables: Vec<OdfTable>,
     styles: OdfStyles,
-    lines: Vec<(Line, Option<usize>)>,
+    /// The open paragraphs of the innermost table, or of the text around the tables.
+    lines: Vec<OdfLine>,
     marks: Vec<Marks>,
     lists: OdfLists,
     comments: OdfComments,
-    /// The mark of a comment on the open cell.
-    cell_mark: String,
     /// The folders of embedded objects.
     objects: BTreeSet<String>,
     /// For each open frame, whether it is the title of a slide.
@@ -107,19 +109,6 @@ pub struct OdfBody {
     sheet_name: String,
     sheet: OdfSheet,
     links: Vec<String>,
-    /// The number of columns that the open cell is repeated, and of rows that the open row is.
-    wide: usize,
-    /// Cells that are only written if a cell with a value follows, by their marks.
-    pending: Vec<PendingCells>,
-    cell_is_empty: bool,
-    /// The number of cells that follow in the open row and belong to the last merged cell.
-    merged_left: usize,
-}
-
-/// Cells without a value, with the mark of a merged cell if they are parts of one.
-struct PendingCells {
-    mark: &'static str,
-    count: usize,
 }
 
 impl OdfBody {
@@ -167,11 +156,11 @@ impl OdfBody {
     fn add_mark(&mut self, mark: &str) {
         if !self.lines.is_empty() {
             self.plain(mark);
-            self.cell_is_empty = false;
-        } else if self.tables.is_in_cell() {
-            self.cell_mark.push_str(mark);
-        } else {
-            self.words.paragraph(mark);
+            return;
+        }
+        match self.open_tables.last_mut().filter(|_| self.tables.is_in_cell()) {
+            Some(table) => table.add_comment(mark),
+            None => self.words.paragraph(mark),
         }
     }
 
@@ -182,10 +171,14 @@ impl OdfBody {
 
     fn open(&mut self, element: &XmlElement) -> Result<(), ReadError> {
         match element.name.as_str() {
-            "h" => self
-                .lines
-                .push((Line::default(), Some(element.number("outline-level").unwrap_or(1)))),
-            "p" => self.lines.push((Line::default(), self.styles.title_level(element))),
+            "h" => {
+                let level = Some(element.number("outline-level").unwrap_or(1));
+                self.lines.push(OdfLine { line: Line::default(), level });
+            }
+            "p" => {
+                let level = self.styles.title_level(element);
+                self.lines.push(OdfLine { line: Line::default(), level });
+            }
             "span" => {
                 let style = element.attribute("style-name").unwrap_or_default();
                 self.marks.push(self.styles.marks(style));
@@ -203,28 +196,21 @@ impl OdfBody {
             "object" => {
                 self.objects.extend(element.attribute("href").map(str::to_owned));
             }
-            "table" => {
-                self.sheet(element);
-                match &mut self.sheets {
-                    Some(budget) if self.tables.is_closed() => {
-                        self.tables.open_limited(budget.next_sheet());
-                    }
-                    _ => self.tables.open(),
-                }
-            }
-            "table-column" => self.sheet.add_column(element),
+            "table" => self.open_table(element),
+            "table-column" if self.open_tables.len() == 1 => self.sheet.add_column(element),
             "table-row" => {
-                self.pending.clear();
-                self.merged_left = 0;
-                self.sheet.begin_row(element);
+                if self.open_tables.len() == 1 {
+                    self.sheet.begin_row(element);
+                }
+                if let Some(table) = self.open_tables.last_mut() {
+                    table.begin_row();
+                }
                 self.tables.row();
                 self.tables.repeat_row(element.number("number-rows-repeated").unwrap_or(1));
             }
             "table-cell" | "covered-table-cell" => {
-                self.wide = element.number("number-columns-repeated").unwrap_or(1);
-                self.cell_is_empty = true;
-                if let Some(spanned) = element.number("number-columns-spanned") {
-                    self.merged_left = spanned.saturating_sub(1);
+                if let Some(table) = self.open_tables.last_mut() {
+                    table.begin_cell(element);
                 }
                 self.tables.cell();
             }
@@ -241,7 +227,33 @@ impl OdfBody {
         Ok(())
     }
 
-    fn sheet(&mut self, element: &XmlElement) {
+    fn open_table(&mut self, element: &XmlElement) {
+        if self.open_tables.is_empty() {
+            self.begin_sheet(element);
+        }
+        match &mut self.sheets {
+            Some(budget) if self.open_tables.is_empty() => {
+                self.tables.open_limited(budget.next_sheet());
+            }
+            _ => self.tables.open(),
+        }
+        let outer_lines = std::mem::take(&mut self.lines);
+        self.open_tables.push(OdfTable::inside(outer_lines));
+    }
+
+    fn close_table(&mut self) -> Result<(), ReadError> {
+        self.count_cells();
+        self.tables.close(&mut self.words)?;
+        self.lines = self.open_tables.pop().unwrap_or_default().outer_lines;
+        if self.sheets.is_some() && self.open_tables.is_empty() {
+            for note in self.sheet.notes() {
+                self.words.paragraph(&note);
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_sheet(&mut self, element: &XmlElement) {
         if self.kind == Some(Kind::Ods) {
             self.pages += 1;
             let name = element.attribute("name").unwrap_or("Sheet");
@@ -253,14 +265,13 @@ impl OdfBody {
 
     fn push(&mut self, text: &str) {
         let marks = self.marks.last().copied().unwrap_or_default();
-        if let Some((line, _)) = self.lines.last_mut() {
+        if let Some(OdfLine { line, .. }) = self.lines.last_mut() {
             line.push(text, marks);
-            self.cell_is_empty &= text.trim().is_empty();
         }
     }
 
     fn plain(&mut self, text: &str) {
-        if let Some((line, _)) = self.lines.last_mut() {
+        if let Some(OdfLine { line, .. }) = self.lines.last_mut() {
             line.push_plain(text);
         }
     }
@@ -277,15 +288,13 @@ impl OdfBody {
             "note-citation" => self.plain("]"),
             "list" => self.lists.close(),
             "frame" => drop(self.frames.pop()),
-            "table-cell" | "covered-table-cell" => self.end_cell(name)?,
-            "table-row" => self.end_row()?,
-            "table" => {
-                self.count_cells();
-                self.tables.close(&mut self.words)?;
-                for note in self.sheet.notes().iter().filter(|_| self.sheets.is_some()) {
-                    self.words.paragraph(note);
+            "table-cell" | "covered-table-cell" => self.end_cell()?,
+            "table-row" => {
+                if let Some(table) = self.open_tables.last_mut() {
+                    table.end_row(&mut self.tables)?;
                 }
             }
+            "table" => self.close_table()?,
             _ => {}
         }
         Ok(())
@@ -299,59 +308,26 @@ impl OdfBody {
             let (name, height, width) = (&self.sheet_name, table.height, table.width);
             budget.report(CutSheet { name, height, width, shown: table.shown });
         }
-    }
-
-    /// Spreadsheets end with thousands of repeated empty cells. The parts of a merged cell are cells,
-    /// too.
-    fn end_cell(&mut self, name: &str) -> Result<(), ReadError> {
-        let mark = std::mem::take(&mut self.cell_mark);
-        if !mark.is_empty() {
-            self.tables.take(&mark);
-            self.cell_is_empty = false;
-        }
-        self.sheet.end_cell(self.wide, self.cell_is_empty);
-        if !self.cell_is_empty {
-            self.add_pending(self.pending.len());
-            self.tables.end_cell(1);
-            return self.tables.repeat_cell(self.wide);
-        }
-        if name == "table-cell" {
-            self.pending.push(PendingCells { mark: "", count: self.wide });
-            return Ok(());
-        }
-        let left = self.wide.min(self.merged_left);
-        self.merged_left -= left;
-        let up = self.wide - left;
-        for (mark, count) in [(MERGED_LEFT, left), (MERGED_UP, up)] {
-            self.pending.extend((count > 0).then_some(PendingCells { mark, count }));
-        }
-        Ok(())
-    }
-
-    /// Adds the first of the cells that are pending, and drops the others.
-    fn add_pending(&mut self, first: usize) {
-        for PendingCells { mark, count } in self.pending.drain(..).take(first) {
-            match mark {
-                "" => self.tables.pad(count),
-                mark => self.tables.add_merged(mark, count),
-            }
+        if table.is_wide {
+            budget.sizes.push(skipped_columns(&self.sheet_name));
         }
     }
 
-    /// Ends a row with the parts of merged cells at its end.
-    fn end_row(&mut self) -> Result<(), ReadError> {
-        let is_part =
-            |cells: &PendingCells| !cells.mark.is_empty() && cells.count < MERGED_COLUMNS as usize;
-        let last = self.pending.iter().rposition(is_part);
-        self.add_pending(last.map_or(0, |last| last + 1));
-        self.tables.end_row()
+    fn end_cell(&mut self) -> Result<(), ReadError> {
+        let is_outermost = self.open_tables.len() == 1;
+        let Some(table) = self.open_tables.last_mut() else { return Ok(()) };
+        let columns = table.end_text(&mut self.tables);
+        if is_outermost {
+            self.sheet.end_cell(columns, self.tables.is_cell_empty());
+        }
+        table.end_cell(&mut self.tables)
     }
 
     fn flush_paragraph(&mut self) {
-        let Some((line, level)) = self.lines.pop() else { return };
+        let Some(OdfLine { line, level }) = self.lines.pop() else { return };
         let text = line.finish();
         // The text of a footnote is inserted at its reference.
-        if let Some((outer, _)) = self.lines.last_mut() {
+        if let Some(OdfLine { line: outer, .. }) = self.lines.last_mut() {
             outer.push_plain(&format!("({text})"));
         } else if !self.tables.take(&text) {
             let is_title = self.frames.last() == Some(&true);

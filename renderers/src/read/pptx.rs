@@ -1,6 +1,6 @@
 //! PowerPoint: slides in presentation order, with their speaker notes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
     archive::Archive,
@@ -10,7 +10,7 @@ use super::{
     limits,
     links::{escaped, links, within},
     reading::{Kind, ReadError, Reading},
-    tables::{MERGED, MERGED_LEFT, MERGED_UP, Tables},
+    tables::{MERGED_LEFT, MERGED_UP, Tables},
     words::{Line, Marks, Words},
     xml::{XmlElement, XmlNode, walk},
 };
@@ -21,7 +21,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let slides = slides(&mut archive)?;
     limits::within(slides.len() as u64, limits::PAGES as u64, "slides")?;
     let mut words = Words::default();
-    let (mut warnings, mut has_merged) = (Vec::new(), false);
+    let (mut warnings, mut table_warnings) = (Vec::new(), BTreeSet::new());
     let mut comments = SlideComments::of(&mut archive)?;
     for (at, part) in slides.iter().enumerate() {
         let xml = archive.part(part)?.unwrap_or_default();
@@ -35,7 +35,8 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
             warnings.push(format!("Slide {} is incomplete. {problem}", at + 1));
         }
-        (words, has_merged) = (slide.words, has_merged | slide.tables.has_merged);
+        words = slide.words;
+        table_warnings.extend(slide.tables.warnings);
         if let Some(notes) = notes(&mut archive, part)? {
             words.paragraph(&format!("> Notes: {}", notes.replace('\n', "\n> ")));
         }
@@ -44,7 +45,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     chart::all(&mut archive, "ppt/charts/", &mut words)?;
     asides::diagrams(&mut archive, "ppt/", &mut words)?;
     comments.write_others(&mut archive, &mut words)?;
-    warnings.extend(has_merged.then(|| MERGED.to_owned()));
+    warnings.extend(table_warnings.into_iter().map(str::to_owned));
     let reading = Reading::of(Kind::Pptx, words.finish());
     Ok(Reading { pages: slides.len(), warnings, ..reading })
 }
@@ -168,8 +169,6 @@ struct SlideReader {
     placeholder: String,
     /// If set, only this type of placeholder is read.
     only: Option<&'static str>,
-    /// The mark of the open cell, if it is a part of a merged cell.
-    merged: Option<&'static str>,
     in_text: bool,
     in_formula: bool,
     /// The number of open elements of duplicate content.
@@ -243,11 +242,11 @@ impl SlideReader {
                 self.tables.cell();
                 // The parts of a merged cell are cells, too.
                 let is = |name| matches!(element.attribute(name), Some("1" | "true"));
-                self.merged = match (is("vMerge"), is("hMerge")) {
+                self.tables.merge(match (is("vMerge"), is("hMerge")) {
                     (true, _) => Some(MERGED_UP),
                     (false, true) => Some(MERGED_LEFT),
                     (false, false) => None,
-                };
+                });
             }
             _ => {}
         }
@@ -280,10 +279,7 @@ impl SlideReader {
             "num" if self.in_formula => self.plain(")/("),
             "sub" | "sup" | "deg" | "den" if self.in_formula => self.plain(")"),
             "p" => self.flush_paragraph(),
-            "tc" => match self.merged {
-                Some(mark) => self.tables.end_merged_cell(mark, 1),
-                None => self.tables.end_cell(1),
-            },
+            "tc" => self.tables.end_cell(),
             "tbl" => self.tables.close(&mut self.words)?,
             _ => {}
         }

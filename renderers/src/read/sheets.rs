@@ -57,6 +57,11 @@ pub fn title(name: &str, is_hidden: bool) -> String {
     if is_hidden { format!("{name} (hidden)") } else { name.to_owned() }
 }
 
+/// The warning about a sheet with too many columns.
+pub fn skipped_columns(name: &str) -> String {
+    format!("Columns of the sheet {name} after the 256th were skipped.")
+}
+
 fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let book = Workbook::open(&mut archive)?;
@@ -265,7 +270,7 @@ fn table(rows: &Rows, warnings: &mut Vec<String>, name: &str) -> Vec<Vec<String>
     let last = columns.max().copied().unwrap_or(0);
     let limit = first + limits::COLUMNS as u32 - 1;
     if last > limit {
-        warnings.push(format!("Columns of the sheet {name} after the 256th were skipped."));
+        warnings.push(skipped_columns(name));
     }
     let line = |row: &BTreeMap<u32, String>| {
         let until = row.range(..=limit).next_back().map_or(first, |(column, _)| *column);

@@ -3,6 +3,8 @@
 //! Markdown has no merged cells. The text of one is in its first cell; the others have a mark that
 //! leads to it. The text is not repeated, because an amount would be counted twice.
 
+use std::collections::BTreeSet;
+
 use super::{limits, reading::ReadError, words::Words};
 
 /// The mark of a cell that is merged with the one to its left.
@@ -15,6 +17,8 @@ pub const MERGED_COLUMNS: u32 = 32;
 /// What the marks mean.
 pub const MERGED: &str =
     "Merged cells are marked: ← belongs to the cell to its left, ↑ to the cell above.";
+/// What is left out of a table with too many columns.
+pub const WIDE: &str = "Columns of tables after the 256th were skipped.";
 
 /// Nested tables: the outermost becomes a table, those in its cells become lines.
 #[derive(Debug, Default)]
@@ -22,21 +26,46 @@ pub struct Tables {
     open: Vec<OpenTable>,
     /// The number of bytes added by repetition.
     repeated: usize,
-    /// Whether a cell was marked as a part of a merged cell.
-    pub has_merged: bool,
+    /// Warnings about the tables so far.
+    pub warnings: BTreeSet<&'static str>,
 }
 
 #[derive(Debug, Default)]
 struct OpenTable {
     rows: Vec<Vec<String>>,
-    cell: Option<String>,
-    /// How often the open row is repeated.
+    cell: Option<OpenCell>,
+    /// How often the open row is in the table; 0 is the same as 1.
     row_count: usize,
-    /// The maximum number of cells; further rows are only counted.
-    max_cells: Option<usize>,
-    /// The number of rows and columns with values, if the number of cells is limited.
+    limit: Option<CellLimit>,
+    /// Whether a text was left out because it is beyond the last column.
+    is_wide: bool,
+}
+
+/// An open cell. Each open table has its own, because a cell stays open while tables in it are read.
+#[derive(Debug)]
+struct OpenCell {
+    text: String,
+    /// The number of columns that it covers.
+    columns: usize,
+    /// The mark of a cell that is a part of a merged cell.
+    mark: Option<&'static str>,
+}
+
+impl OpenCell {
+    fn is_empty(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+}
+
+/// The maximum number of cells of a table, and its size.
+#[derive(Debug)]
+struct CellLimit {
+    max_cells: usize,
+    /// The number of rows, including those that are left out.
     height: usize,
+    /// The number of columns of the rows that are kept.
     width: usize,
+    /// Whether a row with a value was left out.
     is_cut: bool,
 }
 
@@ -47,26 +76,29 @@ pub struct LimitedTable {
     /// The number of rows that were kept.
     pub shown: usize,
     pub is_cut: bool,
+    /// Whether values beyond the last column were left out.
+    pub is_wide: bool,
 }
 
-impl OpenTable {
-    /// Removes the last row, which is repeated `more` times, if it is over the limit. Returns how
-    /// often it may be repeated.
-    fn limit(&mut self, max_cells: usize, more: usize) -> usize {
-        let columns = self.rows.last().map_or(0, Vec::len);
-        let count = if columns > 0 { more.saturating_add(1) } else { 1 };
+impl CellLimit {
+    /// Counts `count` equal rows of `columns` columns, which follow `kept` rows. Returns how many of
+    /// them are kept. All rows take the width of the widest.
+    ///
+    /// For example, 12 cells are allowed, and 3 rows of 3 columns are kept. If 2 rows of 3 columns
+    /// follow, 1 is kept, because 12 / 3 = 4 rows fit: the height is 5, and the table is cut. From then
+    /// on nothing is kept, so that the rows that are shown are the first ones. If a row of 4 columns
+    /// follows instead, it is left out, because only 12 / 4 = 3 rows of that width fit.
+    fn keep(&mut self, kept: usize, columns: usize, count: usize) -> usize {
         self.height = self.height.saturating_add(count);
-        let wide = self.width.max(columns);
-        let room = max_cells / wide.max(1);
-        if self.is_cut || self.rows.len() > room {
-            self.rows.pop();
-            // Empty rows at the end of a sheet are no loss.
-            self.is_cut |= columns > 0;
-            return 0;
+        let width = self.width.max(columns);
+        let room = (self.max_cells / width.max(1)).saturating_sub(kept);
+        let fitting = if self.is_cut { 0 } else { count.min(room) };
+        // Empty rows at the end of a sheet are no loss.
+        self.is_cut |= fitting < count && columns > 0;
+        if fitting > 0 {
+            self.width = width;
         }
-        self.width = wide;
-        self.is_cut |= count > room - self.rows.len() + 1;
-        more.min(room - self.rows.len())
+        fitting
     }
 }
 
@@ -75,17 +107,17 @@ impl Tables {
         self.open.push(OpenTable::default());
     }
 
-    /// Opens a table of at most `cells` cells.
-    pub fn open_limited(&mut self, cells: usize) {
-        self.open.push(OpenTable { max_cells: Some(cells), ..OpenTable::default() });
+    /// Opens a table of at most `max_cells` cells.
+    pub fn open_limited(&mut self, max_cells: usize) {
+        let limit = CellLimit { max_cells, height: 0, width: 0, is_cut: false };
+        self.open.push(OpenTable { limit: Some(limit), ..OpenTable::default() });
     }
 
     /// The innermost table, if the number of its cells is limited.
     pub fn limited(&self) -> Option<LimitedTable> {
-        let OpenTable { rows, height, width, is_cut, .. } = self.open.last()?;
-        self.open.last()?.max_cells?;
-        let (height, width) = (*height, *width);
-        Some(LimitedTable { height, width, shown: rows.len(), is_cut: *is_cut })
+        let OpenTable { rows, limit, is_wide, .. } = self.open.last()?;
+        let CellLimit { height, width, is_cut, .. } = *limit.as_ref()?;
+        Some(LimitedTable { height, width, shown: rows.len(), is_cut, is_wide: *is_wide })
     }
 
     pub fn row(&mut self) {
@@ -96,43 +128,72 @@ impl Tables {
 
     pub fn cell(&mut self) {
         if let Some(table) = self.open.last_mut() {
-            table.cell = Some(String::new());
+            table.cell = Some(OpenCell { text: String::new(), columns: 1, mark: None });
         }
     }
 
-    /// Ends the cell, which is `wide` columns wide.
-    pub fn end_cell(&mut self, wide: usize) {
-        if let Some(table) = self.open.last_mut()
-            && let (Some(text), Some(row)) = (table.cell.take(), table.rows.last_mut())
-        {
-            row.push(text);
-            self.add_merged(MERGED_LEFT, wide.saturating_sub(1));
+    fn open_cell(&mut self) -> Option<&mut OpenCell> {
+        self.open.last_mut()?.cell.as_mut()
+    }
+
+    /// Sets the number of columns that the open cell covers.
+    pub fn span(&mut self, columns: usize) {
+        if let Some(cell) = self.open_cell() {
+            cell.columns = columns.max(1);
         }
     }
 
-    /// Ends a cell that is a part of a merged cell. One that has a text of its own keeps it.
-    pub fn end_merged_cell(&mut self, mark: &'static str, wide: usize) {
-        let cell = self.open.last_mut().and_then(|table| table.cell.as_mut());
-        if cell.is_some_and(|text| !text.trim().is_empty()) {
-            return self.end_cell(wide);
+    /// Makes the open cell a part of a merged cell, with this mark.
+    pub fn merge(&mut self, mark: Option<&'static str>) {
+        if let Some(cell) = self.open_cell() {
+            cell.mark = mark;
         }
-        if self.open.last_mut().is_some_and(|table| table.cell.take().is_some()) {
-            self.add_merged(mark, wide);
+    }
+
+    /// Ends the open cell and adds it to its row. A part of a merged cell that has a text of its own
+    /// keeps it.
+    pub fn end_cell(&mut self) {
+        let Some(cell) = self.open.last_mut().and_then(|table| table.cell.take()) else { return };
+        if let Some(mark) = cell.mark.filter(|_| cell.is_empty()) {
+            return self.add_merged(mark, cell.columns);
+        }
+        self.add_cell(cell.text);
+        self.add_merged(MERGED_LEFT, cell.columns - 1);
+    }
+
+    /// Ends the open cell without adding it to its row.
+    pub fn drop_cell(&mut self) {
+        if let Some(table) = self.open.last_mut() {
+            let cell = table.cell.take();
+            table.is_wide |= cell.is_some_and(|cell| !cell.is_empty());
+        }
+    }
+
+    fn add_cell(&mut self, text: String) {
+        let Some(table) = self.open.last_mut() else { return };
+        match table.rows.last_mut() {
+            Some(row) if row.len() < limits::COLUMNS => row.push(text),
+            Some(_) => table.is_wide |= !text.trim().is_empty(),
+            None => {}
         }
     }
 
     /// Adds parts of a merged cell.
     pub fn add_merged(&mut self, mark: &str, count: usize) {
-        self.has_merged |= count > 0;
-        self.add_cells(mark, count);
+        if count > 0 {
+            self.warnings.insert(MERGED);
+            self.add_cells(mark, count);
+        }
     }
 
-    /// Repeats the last cell `count` times.
+    /// Adds copies of the last cell of the open row, so that it is there `count` times, up to the last
+    /// column.
     pub fn repeat_cell(&mut self, count: usize) -> Result<(), ReadError> {
-        let Some(row) = self.open.last_mut().and_then(|table| table.rows.last_mut()) else {
-            return Ok(());
-        };
-        let more = count.saturating_sub(1).min(limits::COLUMNS.saturating_sub(row.len()));
+        let Some(table) = self.open.last_mut() else { return Ok(()) };
+        let Some(row) = table.rows.last_mut() else { return Ok(()) };
+        let wanted = count.saturating_sub(1);
+        let more = wanted.min(limits::COLUMNS.saturating_sub(row.len()));
+        table.is_wide |= more < wanted;
         let Some(cell) = row.last().filter(|_| more > 0).cloned() else { return Ok(()) };
         within(&mut self.repeated, std::slice::from_ref(&cell), more)?;
         row.extend(vec![cell; more]);
@@ -146,23 +207,23 @@ impl Tables {
         }
     }
 
-    /// An empty row is written only once, however often it is repeated. Repeated rows of a column
-    /// that is one merged cell are empty.
+    /// Ends the open row, and adds its copies. An empty row is written only once, however often it is
+    /// repeated. Repeated rows of a column that is one merged cell are empty.
     pub fn end_row(&mut self) -> Result<(), ReadError> {
         let Some(table) = self.open.last_mut() else { return Ok(()) };
-        let mut more = std::mem::take(&mut table.row_count).saturating_sub(1);
-        if let Some(row) =
-            table.rows.last_mut().filter(|row| more > 0 && row.iter().all(|cell| is_mark(cell)))
-        {
+        let Some(mut row) = table.rows.pop() else { return Ok(()) };
+        let mut count = std::mem::take(&mut table.row_count).max(1);
+        if count > 1 && row.iter().all(|cell| is_mark(cell)) {
             row.clear();
         }
-        if let Some(max_cells) = table.max_cells {
-            more = table.limit(max_cells, more);
+        if row.is_empty() {
+            count = 1;
         }
-        let filled = table.rows.last().filter(|row| more > 0 && !row.is_empty());
-        let Some(row) = filled.cloned() else { return Ok(()) };
-        within(&mut self.repeated, &row, more)?;
-        table.rows.extend(vec![row; more]);
+        if let Some(limit) = &mut table.limit {
+            count = limit.keep(table.rows.len(), row.len(), count);
+        }
+        within(&mut self.repeated, &row, count.saturating_sub(1))?;
+        table.rows.extend(std::iter::repeat_n(row, count));
         Ok(())
     }
 
@@ -172,25 +233,31 @@ impl Tables {
     }
 
     fn add_cells(&mut self, text: &str, count: usize) {
+        let room = self.room();
         if let Some(row) = self.open.last_mut().and_then(|table| table.rows.last_mut()) {
-            let room = limits::COLUMNS.saturating_sub(row.len());
             row.extend(vec![text.to_owned(); count.min(room)]);
         }
     }
 
-    /// Whether no table is open.
-    pub fn is_closed(&self) -> bool {
-        self.open.is_empty()
+    /// The number of columns after the cells of the open row.
+    pub fn room(&self) -> usize {
+        let row = self.open.last().and_then(|table| table.rows.last());
+        limits::COLUMNS.saturating_sub(row.map_or(0, Vec::len))
     }
 
     pub fn is_in_cell(&self) -> bool {
         self.open.last().is_some_and(|table| table.cell.is_some())
     }
 
+    /// Whether no cell is open that has a text.
+    pub fn is_cell_empty(&self) -> bool {
+        let cell = self.open.last().and_then(|table| table.cell.as_ref());
+        cell.is_none_or(OpenCell::is_empty)
+    }
+
     /// Adds the text to an open cell; `false` if there is none.
     pub fn take(&mut self, text: &str) -> bool {
-        let cell = self.open.last_mut().and_then(|table| table.cell.as_mut());
-        let Some(cell) = cell else { return false };
+        let Some(OpenCell { text: cell, .. }) = self.open_cell() else { return false };
         if !cell.is_empty() && !text.is_empty() {
             cell.push('\n');
         }
@@ -210,13 +277,21 @@ impl Tables {
 
     pub fn close(&mut self, words: &mut Words) -> Result<(), ReadError> {
         let Some(table) = self.open.pop() else { return Ok(()) };
+        if table.is_wide && table.limit.is_none() {
+            self.warnings.insert(WIDE);
+        }
         if self.open.is_empty() {
             return words.table(&table.rows);
         }
-        let lines: Vec<String> = table.rows.iter().map(|row| row.join(" ; ")).collect();
-        self.take(&lines.join("\n"));
+        self.take(&lines(&table.rows));
         Ok(())
     }
+}
+
+/// The rows of a table in a cell, each on a line.
+pub fn lines(rows: &[Vec<String>]) -> String {
+    let lines = rows.iter().map(|row| row.join(" ; "));
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn is_mark(cell: &str) -> bool {
@@ -230,4 +305,21 @@ fn within(repeated: &mut usize, cells: &[String], more: usize) -> Result<(), Rea
     *repeated = repeated.saturating_add(bytes);
     let limit = limits::MARKDOWN_BYTES as u64;
     limits::within(*repeated as u64, limit, "bytes in repeated cells")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limited_table_keeps_its_first_rows() {
+        let limit = || CellLimit { max_cells: 12, height: 3, width: 3, is_cut: false };
+        let mut narrow = limit();
+        assert_eq!((narrow.keep(3, 3, 2), narrow.height, narrow.is_cut), (1, 5, true));
+        assert_eq!((narrow.keep(4, 1, 1), narrow.height, narrow.width), (0, 6, 3));
+        let mut wide = limit();
+        assert_eq!((wide.keep(3, 4, 1), wide.width, wide.is_cut), (0, 3, true));
+        let mut empty = CellLimit { max_cells: 3, ..limit() };
+        assert_eq!((empty.keep(3, 0, 1), empty.is_cut), (0, false));
+    }
 }
