@@ -644,3 +644,66 @@ fn columns_after_the_256th_are_left_out_with_a_warning() {
     assert_eq!(read.markdown.matches('x').count(), 256);
     assert_eq!(read.warnings, ["Columns of tables after the 256th were skipped."]);
 }
+
+/// Word keeps the properties before a tracked change inside those that replaced them.
+#[test]
+fn former_properties_of_word_files_are_not_read() {
+    let cell = |properties: &str, text: &str| {
+        format!("<w:tc><w:tcPr>{properties}</w:tcPr><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>")
+    };
+    let was = |old: &str| format!("<w:tcPrChange><w:tcPr>{old}</w:tcPr></w:tcPrChange>");
+    let spanned = cell(&was("<w:gridSpan w:val='2'/>"), "x");
+    let merged = cell(&was("<w:vMerge/>"), "");
+    let rows = format!(
+        "<w:tr>{}{}</w:tr><w:tr><w:trPr><w:trPrChange><w:trPr><w:gridBefore w:val='1'/></w:trPr>\
+         </w:trPrChange></w:trPr>{spanned}{merged}</w:tr>",
+        cell("", "A"),
+        cell("", "B"),
+    );
+    let paragraph = "<w:p><w:pPr><w:pPrChange><w:pPr><w:outlineLvl w:val='0'/></w:pPr></w:pPrChange>\
+        </w:pPr><w:r><w:rPr><w:rPrChange><w:rPr><w:b/></w:rPr></w:rPrChange></w:rPr><w:t>text</w:t>\
+        </w:r></w:p>";
+    let file = word_file(&format!("<w:tbl>{rows}</w:tbl>{paragraph}"));
+    assert_eq!(words("a.docx", &file), "| A | B |\n| --- | --- |\n| x |  |\n\ntext");
+}
+
+#[test]
+fn rows_of_word_files_can_begin_after_the_first_column() {
+    let cell = |text: &str| format!("<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>");
+    let file = word_file(&format!(
+        "<w:tbl><w:tr>{}{}</w:tr><w:tr><w:trPr><w:gridBefore w:val='1'/></w:trPr>{}</w:tr></w:tbl>",
+        cell("A"),
+        cell("B"),
+        cell("below B")
+    ));
+    assert_eq!(words("a.docx", &file), "| A | B |\n| --- | --- |\n|  | below B |");
+}
+
+/// The text of a shape is inside a run.
+#[test]
+fn the_paragraph_around_a_shape_keeps_its_formatting_link_and_change() {
+    let text = |text: &str| format!("<w:t>{text}</w:t>");
+    let shape =
+        |contents: &str| format!("<w:pict><w:txbxContent>{contents}</w:txbxContent></w:pict>");
+    let linked = "<w:p><w:hyperlink r:id='l'><w:r><w:t>in</w:t></w:r></w:hyperlink></w:p>";
+    let row = |cell: &str| {
+        format!("<w:tbl><w:tr><w:trPr><w:ins/></w:trPr><w:tc>{cell}</w:tc></w:tr></w:tbl>")
+    };
+    for (inner, shown) in [
+        (linked.to_owned(), "[in](https://a.example)"),
+        (row(linked), "| [in](https://a.example) |\n| --- |"),
+    ] {
+        let run = format!("{}{}{}", text("a"), shape(&inner), text("b"));
+        let bold = format!("<w:p><w:r><w:rPr><w:b/></w:rPr>{run}</w:r></w:p>");
+        assert_eq!(words("a.docx", &word_file(&bold)), format!("{shown}\n\n**ab**"));
+        let link = format!("<w:p><w:hyperlink r:id='l'><w:r>{run}</w:r></w:hyperlink></w:p>");
+        let wanted = format!("{shown}\n\n[ab](https://a.example)");
+        assert_eq!(words("a.docx", &word_file(&link)), wanted);
+    }
+    let plain = "<w:p><w:r><w:t>in</w:t></w:r></w:p>";
+    for (inner, shown) in [(plain.to_owned(), "{++in++}"), (row(plain), "| {++in++} |\n| --- |")] {
+        let run = format!("{}{}{}", text("a"), shape(&inner), text("b"));
+        let ins = format!("<w:p><w:ins><w:r>{run}</w:r></w:ins><w:r>{}</w:r></w:p>", text("c"));
+        assert_eq!(words("a.docx", &word_file(&ins)), format!("{shown}\n\n{{++ab++}}c"));
+    }
+}

@@ -9,11 +9,12 @@ use super::{
     asides, chart,
     docx_frames::{FramedParagraph, WordFrame, add_table},
     docx_lists::WordLists,
+    docx_paragraphs::WordParagraph,
     docx_styles::{self, ParagraphStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
     tables::{MERGED_UP, Tables},
-    words::{Line, Marks, Words},
+    words::Words,
     xml::{XmlElement, XmlNode, walk},
 };
 use crate::document::COMMENT_NAME;
@@ -67,44 +68,9 @@ struct WordBody {
     frames: Vec<WordFrame>,
     /// The text of a shape is a paragraph inside a paragraph.
     paragraphs: Vec<WordParagraph>,
-    marks: Marks,
-    in_run: bool,
     /// Inside an element whose text is not part of the document.
     skipped: usize,
-    link: Option<String>,
-    /// The marks of the current insertion or deletion, if it is not empty so far.
-    change: Option<OpenChange>,
     has_changes: bool,
-}
-
-/// Tracked or hidden text, and whether its opening mark was written.
-struct OpenChange {
-    opening: &'static str,
-    closing: &'static str,
-    is_open: bool,
-}
-
-impl OpenChange {
-    fn of(name: &str) -> Option<Self> {
-        let (opening, closing) = match name {
-            "ins" | "moveTo" => ("{++", "++}"),
-            "del" | "moveFrom" => ("{--", "--}"),
-            "vanish" => ("{hidden: ", "}"),
-            _ => return None,
-        };
-        Some(Self { opening, closing, is_open: false })
-    }
-}
-
-#[derive(Default)]
-struct WordParagraph {
-    line: Line,
-    style: String,
-    outline: Option<usize>,
-    list: Option<String>,
-    depth: usize,
-    /// The color of the first run that has one.
-    color: Option<String>,
 }
 
 impl WordBody {
@@ -116,8 +82,11 @@ impl WordBody {
             XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
             XmlNode::Text(_) if self.skipped > 0 => {}
             XmlNode::Open(element) => self.open(element),
-            XmlNode::Text(text) if self.in_text() => self.push(text),
-            XmlNode::Text(_) => {}
+            XmlNode::Text(text) => {
+                if let Some(paragraph) = self.paragraphs.last_mut() {
+                    paragraph.push(text);
+                }
+            }
             XmlNode::Close(name) => self.close(name)?,
         }
         Ok(())
@@ -125,48 +94,14 @@ impl WordBody {
 
     fn open(&mut self, element: &XmlElement) {
         match element.name.as_str() {
-            "p" => self.paragraphs.push(WordParagraph::default()),
-            "r" => (self.in_run, self.marks) = (true, Marks::default()),
-            "b" if self.in_run => self.marks.strong = element.is_on(),
-            "i" if self.in_run => self.marks.emphasis = element.is_on(),
-            "strike" | "dstrike" if self.in_run => self.marks.strike = element.is_on(),
-            "ins" | "moveTo" | "del" | "moveFrom" if self.in_text() => {
-                self.end_change();
-                self.change = OpenChange::of(&element.name);
-            }
-            "vanish" if self.in_run && self.change.is_none() && element.is_on() => {
-                self.change = OpenChange::of("vanish");
-            }
-            "num" | "sub" | "sup" | "deg" if self.in_text() => self.plain(math_mark(&element.name)),
-            "tab" if self.in_run => self.push("\t"),
-            "br" | "cr" if self.in_run => self.push("\n"),
-            "noBreakHyphen" => self.push("-"),
-            "hyperlink" => {
-                let id = element.exactly("r:id").unwrap_or_default();
-                self.link = self.links.get(id).map(|target| escaped(target));
-                if self.link.is_some() {
-                    self.plain("[");
-                }
-            }
-            "footnoteReference" | "endnoteReference" => {
-                let id = element.attribute("id").unwrap_or_default().to_owned();
-                self.plain(&format!("[^{id}]"));
-            }
-            "commentReference" => {
-                let id = element.attribute("id").unwrap_or_default().to_owned();
-                self.plain(&format!("[^{COMMENT_NAME}{id}]"));
-            }
-            "docPr" => {
-                let says = element.attribute("descr").or_else(|| element.attribute("title"));
-                if let Some(says) = says.filter(|says| !says.is_empty()) {
-                    self.plain(&format!("![{says}]"));
-                }
-            }
+            "p" => self.paragraphs.push(WordParagraph::inside(self.paragraphs.last())),
             "tbl" => {
                 self.tables.open();
                 self.frames.push(WordFrame::default());
             }
             "tr" => self.tables.row(),
+            // The columns before the first cell of a row.
+            "gridBefore" => self.tables.pad(element.number("val").unwrap_or(0)),
             "tc" => {
                 if let Some(frame) = self.frames.last_mut() {
                     frame.open_cell();
@@ -178,73 +113,29 @@ impl WordBody {
                 let is_part = element.attribute("val") != Some("restart");
                 self.tables.merge(is_part.then_some(MERGED_UP));
             }
-            _ => self.property(element),
-        }
-    }
-
-    /// A property of the open paragraph.
-    fn property(&mut self, element: &XmlElement) {
-        let Some(paragraph) = self.paragraphs.last_mut() else { return };
-        let value = || element.attribute("val").unwrap_or_default().to_owned();
-        match element.name.as_str() {
-            "color" if paragraph.color.is_none() => paragraph.color = Some(value()),
-            "pStyle" => paragraph.style = value(),
-            "outlineLvl" => paragraph.outline = element.number("val"),
-            "ilvl" => paragraph.depth = element.number("val").unwrap_or(0).min(8),
-            // The list 0 is none, even if the style has one.
-            "numId" => paragraph.list = Some(value()),
-            _ => {}
-        }
-    }
-
-    fn in_text(&self) -> bool {
-        !self.paragraphs.is_empty()
-    }
-
-    fn push(&mut self, text: &str) {
-        if let Some(change) = self.change.as_mut().filter(|change| !change.is_open) {
-            change.is_open = true;
-            let opening = change.opening;
-            self.has_changes |= opening.len() == 3;
-            self.plain(opening);
-        }
-        if let Some(paragraph) = self.paragraphs.last_mut() {
-            paragraph.line.push(text, self.marks);
-        }
-    }
-
-    fn end_change(&mut self) {
-        if let Some(change) = self.change.take().filter(|change| change.is_open) {
-            self.plain(change.closing);
-        }
-    }
-
-    fn plain(&mut self, text: &str) {
-        if let Some(paragraph) = self.paragraphs.last_mut() {
-            paragraph.line.push_plain(text);
+            name => {
+                let Some(paragraph) = self.paragraphs.last_mut() else { return };
+                if name != "hyperlink" {
+                    return paragraph.open(element);
+                }
+                let id = element.exactly("r:id").unwrap_or_default();
+                if let Some(target) = self.links.get(id) {
+                    paragraph.begin_link(escaped(target));
+                }
+            }
         }
     }
 
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
         match name {
-            "r" => {
-                (self.in_run, self.marks) = (false, Marks::default());
-                if self.change.as_ref().is_some_and(|change| change.closing == "}") {
-                    self.end_change();
-                }
-            }
-            "ins" | "moveTo" | "del" | "moveFrom" => self.end_change(),
-            "num" => self.plain(")/("),
-            "sub" | "sup" | "deg" | "den" if self.in_text() => self.plain(")"),
-            "hyperlink" => {
-                if let Some(target) = self.link.take() {
-                    self.plain(&format!("]({target})"));
-                }
-            }
             "p" => self.flush_paragraph(),
             "tc" => self.tables.end_cell(),
             "tbl" => self.end_table()?,
-            _ => {}
+            _ => {
+                if let Some(paragraph) = self.paragraphs.last_mut() {
+                    paragraph.close(name);
+                }
+            }
         }
         Ok(())
     }
@@ -265,8 +156,9 @@ impl WordBody {
     }
 
     fn flush_paragraph(&mut self) {
-        self.end_change();
         let Some(mut paragraph) = self.paragraphs.pop() else { return };
+        paragraph.end_change();
+        self.has_changes |= paragraph.has_changes;
         let style = docx_styles::resolved(&self.styles, &paragraph.style);
         if paragraph.list.is_none()
             && let Some(list) = style.list.filter(|id| id != "0")
@@ -367,10 +259,10 @@ pub fn math_mark(name: &str) -> &'static str {
     }
 }
 
-/// Duplicate content, and content that is not text.
+/// Duplicate content, former properties such as `tcPrChange`, and content that is not text.
 fn is_skipped(name: &str) -> bool {
     matches!(
         name,
         "Fallback" | "instrText" | "delInstrText" | "posOffset" | "pctWidth" | "pctHeight"
-    )
+    ) || name.ends_with("PrChange")
 }

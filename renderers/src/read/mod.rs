@@ -9,12 +9,13 @@
 //! - `words`: paragraphs, formatting, lists and tables as Markdown; `tables`: tables being read
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
-//! - `docx` with `docx_frames`, `docx_lists` and `docx_styles`, `pptx`, `odf` with `odf_comments`,
-//!   `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and `odf_tables`, `sheets` with
-//!   `sheet_edges`, the `workbook`, its `styles` and `hidden` parts, `pdf` with its `fonts`,
-//!   `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`, `bidi`,
-//!   `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`, `rtf_places`,
-//!   `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per format
+//! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs` and `docx_styles`, `pptx`, `odf`
+//!   with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and `odf_tables`,
+//!   `sheets` with `sheet_edges`, the `workbook`, its `styles` and `hidden` parts, `pdf` with its
+//!   `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`,
+//!   `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`,
+//!   `rtf_places`, `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per
+//!   format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -27,6 +28,7 @@ mod chart;
 mod docx;
 mod docx_frames;
 mod docx_lists;
+mod docx_paragraphs;
 mod docx_styles;
 mod email;
 mod fonts;

@@ -1,0 +1,162 @@
+//! The open paragraphs of a Word file. The text of a shape, with the tables in it, is inside a run of
+//! a paragraph that continues after it, so each paragraph has its own runs, link and tracked change.
+
+use super::{
+    docx::math_mark,
+    words::{Line, Marks},
+    xml::XmlElement,
+};
+use crate::document::COMMENT_NAME;
+
+/// An open paragraph.
+#[derive(Default)]
+pub struct WordParagraph {
+    pub line: Line,
+    pub style: String,
+    pub outline: Option<usize>,
+    pub list: Option<String>,
+    pub depth: usize,
+    /// The color of the first run that has one.
+    pub color: Option<String>,
+    /// Whether an insertion or deletion was marked.
+    pub has_changes: bool,
+    /// The formatting of the open runs. Ruby text has runs inside a run.
+    runs: Vec<Marks>,
+    /// The target of the open link.
+    link: Option<String>,
+    change: Option<OpenChange>,
+}
+
+/// Tracked or hidden text, and whether its opening mark was written.
+#[derive(Clone, Copy)]
+struct OpenChange {
+    opening: &'static str,
+    closing: &'static str,
+    is_open: bool,
+}
+
+impl OpenChange {
+    fn of(name: &str) -> Option<Self> {
+        let (opening, closing) = match name {
+            "ins" | "moveTo" => ("{++", "++}"),
+            "del" | "moveFrom" => ("{--", "--}"),
+            "vanish" => ("{hidden: ", "}"),
+            _ => return None,
+        };
+        Some(Self { opening, closing, is_open: false })
+    }
+
+    /// Whether it ends with its run.
+    fn is_hidden(&self) -> bool {
+        self.closing == "}"
+    }
+}
+
+impl WordParagraph {
+    /// A paragraph in a shape of the outer one, if there is one. It is inserted or deleted with the
+    /// shape.
+    pub fn inside(outer: Option<&Self>) -> Self {
+        let change = outer.and_then(|outer| outer.change).filter(|change| !change.is_hidden());
+        let change = change.map(|change| OpenChange { is_open: false, ..change });
+        Self { change, ..Self::default() }
+    }
+
+    /// Handles an element that belongs to the paragraph.
+    pub fn open(&mut self, element: &XmlElement) {
+        match element.name.as_str() {
+            "r" => self.runs.push(Marks::default()),
+            "tab" if self.in_run() => self.push("\t"),
+            "br" | "cr" if self.in_run() => self.push("\n"),
+            // Inside a run, it is a property of a row of a table in a shape.
+            "ins" | "moveTo" | "del" | "moveFrom" if !self.in_run() => {
+                self.end_change();
+                self.change = OpenChange::of(&element.name);
+            }
+            "vanish" if self.in_run() && self.change.is_none() && element.is_on() => {
+                self.change = OpenChange::of("vanish");
+            }
+            "num" | "sub" | "sup" | "deg" => self.plain(math_mark(&element.name)),
+            "noBreakHyphen" => self.push("-"),
+            "footnoteReference" | "endnoteReference" => {
+                let id = element.attribute("id").unwrap_or_default();
+                self.plain(&format!("[^{id}]"));
+            }
+            "commentReference" => {
+                let id = element.attribute("id").unwrap_or_default();
+                self.plain(&format!("[^{COMMENT_NAME}{id}]"));
+            }
+            "docPr" => {
+                let says = element.attribute("descr").or_else(|| element.attribute("title"));
+                if let Some(says) = says.filter(|says| !says.is_empty()) {
+                    self.plain(&format!("![{says}]"));
+                }
+            }
+            _ => self.property(element),
+        }
+    }
+
+    fn property(&mut self, element: &XmlElement) {
+        let value = || element.attribute("val").unwrap_or_default().to_owned();
+        match (element.name.as_str(), self.runs.last_mut()) {
+            ("b", Some(marks)) => marks.strong = element.is_on(),
+            ("i", Some(marks)) => marks.emphasis = element.is_on(),
+            ("strike" | "dstrike", Some(marks)) => marks.strike = element.is_on(),
+            ("color", _) if self.color.is_none() => self.color = Some(value()),
+            ("pStyle", _) => self.style = value(),
+            ("outlineLvl", _) => self.outline = element.number("val"),
+            ("ilvl", _) => self.depth = element.number("val").unwrap_or(0).min(8),
+            // The list 0 is none, even if the style has one.
+            ("numId", _) => self.list = Some(value()),
+            _ => {}
+        }
+    }
+
+    pub fn begin_link(&mut self, target: String) {
+        self.plain("[");
+        self.link = Some(target);
+    }
+
+    /// Handles the end of an element that belongs to the paragraph.
+    pub fn close(&mut self, name: &str) {
+        match name {
+            "r" => {
+                self.runs.pop();
+                if self.change.is_some_and(|change| change.is_hidden()) {
+                    self.end_change();
+                }
+            }
+            "ins" | "moveTo" | "del" | "moveFrom" if !self.in_run() => self.end_change(),
+            "num" => self.plain(")/("),
+            "sub" | "sup" | "deg" | "den" => self.plain(")"),
+            "hyperlink" => {
+                if let Some(target) = self.link.take() {
+                    self.plain(&format!("]({target})"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn in_run(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    pub fn push(&mut self, text: &str) {
+        if let Some(change) = self.change.as_mut().filter(|change| !change.is_open) {
+            change.is_open = true;
+            self.has_changes |= !change.is_hidden();
+            self.line.push_plain(change.opening);
+        }
+        self.line.push(text, self.runs.last().copied().unwrap_or_default());
+    }
+
+    pub fn end_change(&mut self) {
+        if let Some(change) = self.change.take().filter(|change| change.is_open) {
+            self.plain(change.closing);
+        }
+    }
+
+    fn plain(&mut self, text: &str) {
+        self.line.push_plain(text);
+    }
+}
