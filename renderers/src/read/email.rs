@@ -1,6 +1,7 @@
 //! E-mail: sender, recipients, text and attachments.
 
 use mail_parser::{Address, MessageParser, MimeHeaders as _};
+use std::collections::BTreeSet;
 
 use super::{
     html,
@@ -23,13 +24,17 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     for (name, value) in headers.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
         words.entry(0, false, &format!("{name}: {value}"));
     }
-    let mut bodies = 0;
+    let (mut bodies, mut warnings) = (0, BTreeSet::new());
     while let Some(text) = message.body_text(bodies).filter(|_| bodies < message.text_body_count())
     {
         let part = message.text_part(bodies as u32);
         let written = part.filter(|part| part.is_text_html()).and_then(|part| part.text_contents());
         match written {
-            Some(written) => words.paragraph(&html::to_markdown(written)?),
+            Some(written) => {
+                let page = html::to_markdown(written)?;
+                words.paragraph(&page.markdown);
+                warnings.extend(page.warnings);
+            }
             None => words.paragraph(text.trim()),
         }
         bodies += 1;
@@ -47,7 +52,8 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
             words.entry(0, false, attachment);
         }
     }
-    Ok(Reading::of(Kind::Email, words.finish()))
+    let reading = Reading::of(Kind::Email, words.finish());
+    Ok(Reading { warnings: warnings.into_iter().collect(), ..reading })
 }
 
 fn people(address: &Address) -> String {

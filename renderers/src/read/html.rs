@@ -9,7 +9,7 @@ use markup5ever_rcdom::{NodeData, RcDom};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-use super::{limits, reading::ReadError};
+use super::{html_tables::PageTables, limits, reading::ReadError};
 
 /// Form fields are skipped, but not forms, since some pages are a single form.
 const NO_TEXT: [&str; 13] = [
@@ -21,28 +21,43 @@ const NO_TEXT: [&str; 13] = [
 /// each check walks the whole tree.
 const PIECE_BYTES: usize = 8 * 1024;
 
+/// The text of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HtmlText {
+    /// The text as Markdown.
+    pub markdown: String,
+    /// Warnings about its tables, one sentence each.
+    pub warnings: Vec<String>,
+}
+
 /// A page with its title; nothing else in the head is text.
-pub fn page(html: &str) -> Result<String, ReadError> {
-    let markdown = to_markdown(html)?;
+pub fn page(html: &str) -> Result<HtmlText, ReadError> {
+    let HtmlText { markdown, warnings } = to_markdown(html)?;
     let titles = elements(html, |element| element.name == "title")?;
     let title = titles.first().map_or("", |title| title.text.as_str());
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     if title.is_empty() || markdown.contains(&title) {
-        return Ok(markdown);
+        return Ok(HtmlText { markdown, warnings });
     }
-    Ok(format!("# {title}\n\n{markdown}"))
+    Ok(HtmlText { markdown: format!("# {title}\n\n{markdown}"), warnings })
 }
 
 /// Links and pictures keep their URLs; nothing is fetched.
-pub fn to_markdown(html: &str) -> Result<String, ReadError> {
+pub fn to_markdown(html: &str) -> Result<HtmlText, ReadError> {
     let options = Options {
         bullet_list_marker: BulletListMarker::Dash,
         ul_bullet_spacing: 1,
         ol_number_spacing: 1,
         ..Options::default()
     };
-    let converter = HtmlToMarkdown::builder().options(options).skip_tags(NO_TEXT.to_vec()).build();
-    Ok(converter.tree_to_markdown(&tree(html)?))
+    let tables = PageTables::default();
+    let converter = HtmlToMarkdown::builder()
+        .options(options)
+        .skip_tags(NO_TEXT.to_vec())
+        .add_handler(vec!["table"], tables.clone())
+        .build();
+    let markdown = converter.tree_to_markdown(&tree(html)?);
+    Ok(HtmlText { markdown, warnings: tables.warnings() })
 }
 
 /// An element of a page, with its text.

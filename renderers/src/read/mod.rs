@@ -13,9 +13,9 @@
 //!   with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and `odf_tables`,
 //!   `sheets` with `sheet_edges`, the `workbook`, its `styles` and `hidden` parts, `pdf` with its
 //!   `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`,
-//!   `bidi`, `transform`, `lines` and `grid`, `html`, `email`, `rtf` with `rtf_tokens`,
-//!   `rtf_places`, `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per
-//!   format
+//!   `bidi`, `transform`, `lines` and `grid`, `html` with `html_tables`, `email`, `rtf` with
+//!   `rtf_tokens`, `rtf_places`, `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one
+//!   file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -35,6 +35,7 @@ mod fonts;
 mod grid;
 mod hidden;
 pub mod html;
+mod html_tables;
 pub mod kind;
 mod labels;
 pub mod limits;
@@ -109,7 +110,8 @@ fn read(name: &str, bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadE
         Kind::Xlsx | Kind::Xlsb | Kind::Xls => sheets::read(kind, bytes),
         Kind::Odt | Kind::Ods | Kind::Odp => odf::read(kind, bytes),
         Kind::Html => {
-            html::page(&charset::decode_page(bytes, None)).map(|text| Reading::of(kind, text))
+            let page = html::page(&charset::decode_page(bytes, None));
+            page.map(|page| Reading { warnings: page.warnings, ..Reading::of(kind, page.markdown) })
         }
         Kind::Email => email::read(bytes),
         Kind::Rtf => rtf::read(bytes),
