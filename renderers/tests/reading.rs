@@ -639,10 +639,13 @@ fn columns_after_the_256th_are_left_out_with_a_warning() {
     assert_eq!(read.markdown, "## S\n\n| a |  | far |\n| --- | --- | --- |\n| b |  |  |");
     assert_eq!(read.warnings, ["Columns of the sheet S after the 256th were skipped."]);
     let cells = "<w:tc><w:p><w:r><w:t>x</w:t></w:r></w:p></w:tc>".repeat(300);
-    let file = word_file(&format!("<w:tbl><w:tr>{cells}</w:tr></w:tbl>"));
-    let read = read::to_markdown("a.docx", &file).unwrap();
-    assert_eq!(read.markdown.matches('x').count(), 256);
-    assert_eq!(read.warnings, ["Columns of tables after the 256th were skipped."]);
+    let docx = word_file(&format!("<w:tbl><w:tr>{cells}</w:tr></w:tbl>"));
+    let rtf = format!("{{\\rtf1 \\intbl {}\\row}}", "x\\cell ".repeat(300)).into_bytes();
+    for (name, file) in [("a.docx", docx), ("a.rtf", rtf)] {
+        let read = read::to_markdown(name, &file).unwrap();
+        assert_eq!(read.markdown.matches('x').count(), 256, "{name}");
+        assert_eq!(read.warnings, ["Columns of tables after the 256th were skipped."]);
+    }
 }
 
 /// Word keeps the properties before a tracked change inside those that replaced them.

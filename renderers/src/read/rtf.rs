@@ -13,7 +13,6 @@ use super::{
     rtf_places::{RtfPlace, place},
     rtf_tables::RtfTables,
     rtf_tokens::{RtfToken, next},
-    tables::MERGED,
     words::{Line, Marks, Words},
 };
 
@@ -199,8 +198,6 @@ impl Rtf {
             "deff" => self.usual_font = count.unwrap_or(0),
             "fcharset" => self.font(charset::of_font(count.unwrap_or(1))),
             "cpg" => self.font(charset::of_page(count.unwrap_or(0))),
-            // Part of a group that may be skipped.
-            "nestrow" => self.tables.end_nested_row(),
             "fldrslt" => self.begin_link(),
             name => match place(name) {
                 Some(place) => {
@@ -215,7 +212,7 @@ impl Rtf {
 
     /// Groups inside a skipped group are skipped too.
     fn enter(&mut self, place: RtfPlace) {
-        let is_shown = matches!(place, RtfPlace::Note | RtfPlace::Mark);
+        let is_shown = matches!(place, RtfPlace::Note | RtfPlace::Mark | RtfPlace::NestedRow);
         let is_field = place == RtfPlace::Instruction;
         if (is_shown && self.group.place != RtfPlace::Text) || (is_field && !self.is_shown()) {
             return;
@@ -252,7 +249,8 @@ impl Rtf {
     fn flow(&mut self, name: &str, number: Option<i32>) -> Result<(), ReadError> {
         match (name, self.group.place) {
             ("par" | "sect" | "page", RtfPlace::Text) => self.paragraph()?,
-            ("line" | "par", _) => self.push(" "),
+            // A table in a footnote is text.
+            ("line" | "par", _) | ("cell" | "nestcell", RtfPlace::Note) => self.push(" "),
             ("cell" | "nestcell", RtfPlace::Text) => {
                 let depth = if name == "cell" { 1 } else { self.nesting().max(2) };
                 let text = self.entry();
@@ -260,6 +258,7 @@ impl Rtf {
                 self.tables.end_cell(depth);
             }
             ("row", RtfPlace::Text) => self.tables.end_row(),
+            ("nestrow", RtfPlace::Text | RtfPlace::NestedRow) => self.tables.end_nested_row(),
             _ => {
                 if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == name) {
                     self.push(sign);
@@ -311,7 +310,7 @@ impl Rtf {
             RtfPlace::Lost(what) if !text.trim().is_empty() => {
                 self.lost.insert(what);
             }
-            RtfPlace::Lost(_) | RtfPlace::Nowhere => {}
+            RtfPlace::Lost(_) | RtfPlace::NestedRow | RtfPlace::Nowhere => {}
         }
     }
 
@@ -386,7 +385,7 @@ impl Rtf {
         if self.has_changes {
             warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
         }
-        warnings.extend(self.tables.has_merged.then(|| MERGED.to_owned()));
+        warnings.extend(self.tables.warnings.iter().map(|warning| (*warning).to_owned()));
         Ok(Reading { warnings, ..reading })
     }
 }
@@ -400,6 +399,7 @@ fn is_number(mark: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::tables::MERGED;
 
     fn markdown(rtf: &str) -> String {
         read(rtf.as_bytes()).unwrap().markdown
@@ -541,6 +541,13 @@ mod tests {
         }
     }
 
+    const BOX_IN_CELL: &str = "\\trowd\\pard\\intbl a\\cell b {\\shp{\\*\\shpinst{\\shptxt \\pard\\intbl\\itap2 \
+        x\\nestcell{\\*\\nesttableprops\\trowd\\cellx9\\nestrow}{\\nonesttables\\par}\\pard\\par}}}more\\cell\\row\
+        \\pard\\intbl c\\cell d\\cell\\row\\pard End\\par";
+    const NOTE_IN_CELL: &str = "\\trowd\\pard\\intbl a\\cell b {\\footnote \\pard\\intbl\\itap2 x\\nestcell\
+        {\\*\\nesttableprops\\trowd\\cellx9\\nestrow}{\\nonesttables\\par}\\pard note} more\\cell\\row\
+        \\pard\\intbl c\\cell d\\cell\\row\\pard End\\par";
+
     #[test]
     fn skipped_groups_do_not_change_their_surroundings() {
         for (text, wanted) in [
@@ -552,6 +559,8 @@ mod tests {
             ("a{\\footnote \\pard one\\par two} b\\par", "aone two b"),
             ("{\\u8364}abc\\par", "€abc"),
             ("\\u8364{a}bc\\par", "€abc"),
+            (BOX_IN_CELL, "| a | b more |\n| --- | --- |\n| c | d |\n\nEnd"),
+            (NOTE_IN_CELL, "| a | b x note more |\n| --- | --- |\n| c | d |\n\nEnd"),
             ("\\intbl a\\cell b", "| a |\n| --- |\n\nb"),
         ] {
             assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");

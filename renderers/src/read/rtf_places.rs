@@ -15,6 +15,8 @@ pub enum RtfPlace {
     Mark,
     /// The instruction of a field.
     Instruction,
+    /// The properties of a row of a table in a cell, which end the row.
+    NestedRow,
     Nowhere,
     /// Dropped with a warning.
     Lost(&'static str),
@@ -26,6 +28,7 @@ pub fn place(name: &str) -> Option<RtfPlace> {
         "footnote" => RtfPlace::Note,
         "listtext" | "pntext" => RtfPlace::Mark,
         "fldinst" => RtfPlace::Instruction,
+        "nesttableprops" => RtfPlace::NestedRow,
         "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
         | "footerf" => RtfPlace::Lost("Headers and footers"),
         "annotation" => RtfPlace::Lost("Comments"),

@@ -1,8 +1,12 @@
 //! Tables of an RTF file: the outermost becomes a table, those in its cells become lines.
 
+use std::collections::BTreeSet;
+
 use super::{
+    limits::COLUMNS,
     rtf_places::RtfPlace,
     rtf_rows::{RtfMarkedRow, RtfRow, RtfRowDefinition, marked},
+    tables::{MERGED, WIDE},
 };
 
 /// The maximum depth of nested tables; deeper ones are read as if they had this depth.
@@ -18,8 +22,8 @@ pub struct RtfTables {
     outer: RtfRowDefinition,
     /// The definition of the row of a table in a cell, which follows that row.
     inner: RtfRowDefinition,
-    /// Whether a part of a merged cell was marked.
-    pub has_merged: bool,
+    /// Warnings about the tables so far.
+    pub warnings: BTreeSet<&'static str>,
 }
 
 #[derive(Default)]
@@ -62,11 +66,11 @@ impl CellText {
 
 impl RtfTables {
     /// Reads a control word that may define the cells of a row. The definitions of inner rows are in
-    /// groups that are skipped.
+    /// groups of their own.
     pub fn define(&mut self, place: RtfPlace, name: &str, number: Option<i32>) {
         match place {
             RtfPlace::Text => self.outer.read(name, number),
-            RtfPlace::Nowhere => self.inner.read(name, number),
+            RtfPlace::NestedRow => self.inner.read(name, number),
             _ => {}
         }
     }
@@ -97,7 +101,7 @@ impl RtfTables {
     /// Ends a row of the innermost table, which is a line of the cell around it.
     pub fn end_nested_row(&mut self) {
         if self.open.len() < 2 {
-            return self.end_row();
+            return;
         }
         self.end_inner(self.open.len());
         let cells = self.open.pop().map(OpenRtfRow::finish).unwrap_or_default();
@@ -109,12 +113,17 @@ impl RtfTables {
     /// The rows of the table, which ends.
     pub fn finish(&mut self) -> Vec<Vec<String>> {
         let rows = std::mem::take(&mut self.rows);
-        self.marked(rows).into_iter().map(|row| row.cells).collect()
+        let mut rows: Vec<_> = self.marked(rows).into_iter().map(|row| row.cells).collect();
+        for row in rows.iter_mut().filter(|row| row.len() > COLUMNS) {
+            row.truncate(COLUMNS);
+            self.warnings.insert(WIDE);
+        }
+        rows
     }
 
     fn marked(&mut self, rows: Vec<RtfRow>) -> Vec<RtfMarkedRow> {
         let rows = marked(rows);
-        self.has_merged |= rows.iter().any(|row| row.has_merged);
+        self.warnings.extend(rows.iter().any(|row| row.has_merged).then_some(MERGED));
         rows
     }
 
