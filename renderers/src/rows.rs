@@ -174,6 +174,42 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_object_is_no_value() {
+        let rows = json!([{"meta": {"x": 1}}, {"meta": {}}, {"meta": {"x": 3}}]);
+        let document = from_json("T", &rows).unwrap();
+        assert_eq!(table(&document, 1), [["meta.x"], ["1"], [""], ["3"]]);
+        assert_eq!(document.warnings, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn the_columns_of_objects_have_different_names() {
+        let header = |rows: Value| table(&from_json("T", &rows).unwrap(), 1).remove(0);
+        assert_eq!(header(json!([{"a": {"b.c": 1, "b": {"c": 2}}}])), ["a.b.c", "a.b"]);
+        assert_eq!(header(json!([{"a": {"b.c": 1}, "a.b": {"c": 2}}])), ["a", "a.b"]);
+        let other = json!([{"a": {"b.c": 1}, "a.b": {"c": 2}, "d": {"e": 3}}]);
+        assert_eq!(header(other), ["a", "a.b", "d.e"]);
+    }
+
+    #[test]
+    fn objects_stay_whole_if_their_columns_are_over_the_limits() {
+        let members: serde_json::Map<_, _> =
+            (0..60).map(|at| (at.to_string(), json!(at))).collect();
+        let row = |keys: usize| {
+            let members = (0..keys).map(|at| (at.to_string(), json!(members)));
+            Value::Object(members.collect())
+        };
+        for rows in [json!([row(TABLE_COLUMNS / 60 + 1)]), json!(vec![row(10); TABLE_CELLS / 600])]
+        {
+            let document = from_json("T", &rows).unwrap();
+            let keys = rows[0].as_object().unwrap().len();
+            assert_eq!(table(&document, 1)[0].len(), keys);
+            assert_eq!(document.warnings.len(), 1);
+        }
+        let long = json!([{"k".repeat(300): {"x": 1, "y": 2}}]);
+        assert_eq!(table(&from_json("T", &long).unwrap(), 1)[0].len(), 1);
+    }
+
+    #[test]
     fn a_title_above_the_header_is_no_header() {
         let document = from_csv("T", "Sales 2026\n\na;b\n1;2\n").unwrap();
         assert_eq!(document.blocks[1], Block::Paragraph(vec![Inline::Text("Sales 2026".into())]));
