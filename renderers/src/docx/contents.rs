@@ -4,10 +4,8 @@ use super::blocks::Shape;
 use super::draw::Draw;
 use super::inlines::{RunFormat, run};
 use super::{length, paper, sections};
-use crate::document::Block;
 use crate::package::look;
 use crate::package::measure::begins_rtl;
-use crate::package::text::begins_page;
 use crate::package::xml::Xml;
 
 /// The length of the line above the title of a cover, in twips.
@@ -108,9 +106,7 @@ impl Draw<'_> {
         for _ in 0..3 {
             xml.close();
         }
-        let turns = |block: &Block| matches!(block, Block::Comment(text) if begins_page(text));
-        let turns_anyway = self.document.blocks.first().is_some_and(turns);
-        if length::contents_end_page(self.document) && !turns_anyway {
+        if length::contents_end_page(self.document) {
             xml.raw("<w:p><w:pPr><w:pStyle w:val=\"Spacer\"/></w:pPr><w:r><w:br w:type=\"page\"/></w:r></w:p>");
         }
     }

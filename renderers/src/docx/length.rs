@@ -53,11 +53,14 @@ fn contents_height(document: &Document) -> f64 {
     }
 }
 
-/// Whether a page ends after the table of contents: if there is a cover, or if it is longer than the
-/// page on which it begins.
+/// Whether the table of contents ends its page: if there is a cover, or if it is longer than the page
+/// on which it begins. A document that begins with a page break needs no other.
 pub fn contents_end_page(document: &Document) -> bool {
-    let room = room(document, document.meta.page.landscape);
-    document.meta.cover || TITLE + contents_height(document) > room
+    let listed = contents_height(document);
+    let begins_page = |block: &Block| matches!(block, Block::Comment(text) if begins_page(text));
+    let is_long =
+        document.meta.cover || TITLE + listed > room(document, document.meta.page.landscape);
+    listed > 0.0 && is_long && !document.blocks.first().is_some_and(begins_page)
 }
 
 fn counted(document: &Document) -> PageCount<'_> {
@@ -66,13 +69,13 @@ fn counted(document: &Document) -> PageCount<'_> {
     let room = room(document, document.meta.page.landscape);
     let mut pages = PageCount { document, room, page: 1, used: 0.0, found, captions };
     if document.meta.cover {
-        let full = (listed / room).ceil() as usize;
-        pages.page = 2 + full;
+        pages.turn();
+        pages.take(listed);
     } else {
         pages.take(TITLE + listed);
-        if contents_end_page(document) {
-            pages.turn();
-        }
+    }
+    if contents_end_page(document) {
+        pages.turn();
     }
     for (at, section) in word_sections(document).into_iter().enumerate() {
         if at > 0 {
@@ -250,6 +253,18 @@ mod tests {
             pages_of_headings(&crate::markdown::read(&source).unwrap())[0]
         };
         assert_eq!([of(20), of(60)], [1, 3]);
+    }
+
+    #[test]
+    fn a_page_break_after_the_contents_counts_once() {
+        let of = |meta: &str, count: usize| {
+            let front = format!("---\ntitle: T\ncontents: true\n{meta}---\n");
+            let source = format!("{front}<!-- pagebreak -->\n\n{}", "# A\n".repeat(count));
+            let document = crate::markdown::read(&source).unwrap();
+            (pages_of_headings(&document)[0], contents_end_page(&document))
+        };
+        assert_eq!([of("", 20), of("", 60)], [(2, false), (3, false)]);
+        assert_eq!([of("cover: true\n", 20), of("cover: true\n", 60)], [(3, false), (4, false)]);
     }
 
     #[test]
