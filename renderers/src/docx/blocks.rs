@@ -76,11 +76,11 @@ impl Draw<'_> {
             return;
         }
         for (at, block) in blocks.iter().enumerate() {
-            if let Some(text) = self.table_caption(block, &blocks[at + 1..]) {
+            if let Some(caption) = self.table_caption(block, &blocks[at + 1..]) {
                 let shape = Shape { style: "Caption", keep_next: true, ..shape(place) };
                 xml.open("w:p", &[]);
-                Shape { bidi: self.bidi(&text), ..shape }.write(xml);
-                self.caption_text(xml, TABLE, &text);
+                Shape { bidi: self.bidi(&plain(caption)), ..shape }.write(xml);
+                self.caption_text(xml, TABLE, caption);
                 xml.close();
             } else if announces(block) && at + 1 < blocks.len() {
                 self.kept(xml, block, place, true);
@@ -90,14 +90,13 @@ impl Draw<'_> {
         }
     }
 
-    /// The text of a numbered caption above a table.
-    fn table_caption(&self, block: &Block, rest: &[Block]) -> Option<String> {
+    /// The numbered caption above a table.
+    fn table_caption<'b>(&self, block: &'b Block, rest: &[Block]) -> Option<&'b [Inline]> {
         let Block::Paragraph(content) = block else { return None };
-        let text = plain(content);
         let language = self.document.meta.language.as_deref();
-        let is_caption = words::numbered(TABLE, &text, language).is_some()
+        let is_caption = words::numbered(TABLE, &plain(content), language).is_some()
             && matches!(after_comments(rest), Some(Block::Table(_)));
-        is_caption.then_some(text)
+        is_caption.then_some(content)
     }
 
     fn block(&mut self, xml: &mut Xml, block: &Block, place: Place) {

@@ -13,20 +13,28 @@ use crate::package::xml::Xml;
 
 impl Draw<'_> {
     /// A caption. Its label, such as “Figure 3”, has a bookmark for references.
-    pub fn caption_text(&mut self, xml: &mut Xml, kind: usize, text: &str) {
-        let format = RunFormat { rtl: self.bidi(text), ..RunFormat::default() };
+    pub fn caption_text(&mut self, xml: &mut Xml, kind: usize, content: &[Inline]) {
+        let text = plain(content);
+        let format = RunFormat { rtl: self.bidi(&text), ..RunFormat::default() };
         let language = self.document.meta.language.as_deref();
-        let Some([word, number, rest]) = words::numbered(kind, text, language) else {
-            return run(xml, text, format);
+        let Some([word, number, rest]) = words::numbered(kind, &text, language) else {
+            return self.inlines(xml, content, format);
         };
-        let id = self.begin_caption(xml, text);
+        let id = self.begin_caption(xml, &text);
         run(xml, &format!("{word} "), format);
         let name = if kind == FIGURE { "Figure" } else { "Table" };
         xml.open("w:fldSimple", &[("w:instr", &format!(" SEQ {name} \\* ARABIC "))]);
         run(xml, number, format);
         xml.close();
         end_caption(xml, id);
-        run(xml, rest, format);
+        let mut after = content.to_vec();
+        match after.first_mut() {
+            Some(Inline::Text(first)) if first.len() >= text.len() - rest.len() => {
+                first.drain(..text.len() - rest.len());
+            }
+            _ => after = vec![Inline::Text(rest.to_owned())],
+        }
+        self.inlines(xml, &after, format);
     }
 
     /// Begins the bookmark of a caption, if its text is that of one, and returns its id.

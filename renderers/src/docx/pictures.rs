@@ -4,7 +4,7 @@ use super::blocks::Shape;
 use super::draw::{Draw, Place};
 use super::inlines::{RunFormat, run as letters};
 use crate::chart::{Chart, svg};
-use crate::document::Align;
+use crate::document::{Align, Inline};
 use crate::package::picture::{self, EMU_PER_PIXEL, EmuSize, Picture, PictureStores};
 use crate::package::text::{PictureText, named};
 use crate::package::words::FIGURE;
@@ -34,7 +34,7 @@ impl Draw<'_> {
         if !title.is_empty() {
             xml.open("w:p", &[]);
             Shape { style: "Caption", indent: place.indent, align, ..Shape::default() }.write(xml);
-            self.caption_text(xml, FIGURE, title);
+            self.caption_text(xml, FIGURE, &[Inline::Text(title.to_owned())]);
             xml.close();
         }
         true

@@ -312,6 +312,14 @@ fn a_caption_may_be_before_the_directives_of_its_table() {
 }
 
 #[test]
+fn the_caption_of_a_table_keeps_its_links() {
+    let source = "Table: From [here](https://a.example) {#tbl:a}\n\n|A|\n|-|\n|1|";
+    let parts = parts(source);
+    assert_eq!(parts.all(BODY, "w:hyperlink").len(), 1);
+    assert_eq!(parts.text(BODY, "w:t"), "Table 1: From hereA1");
+}
+
+#[test]
 fn the_bar_of_a_quote_is_on_the_side_where_its_text_begins() {
     let styles = values(&parts("> quote\n\n&nbsp;\n\n> اقتباس"), BODY, "w:pStyle");
     assert!(["Quote", "QuoteRtl"].iter().all(|style| styles.iter().any(|s| s == style)));

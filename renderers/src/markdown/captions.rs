@@ -91,16 +91,30 @@ impl Captions<'_> {
             } else if below.is_some() {
                 blocks.next();
             }
-            if let Some(text) = above.or(below) {
-                let (text, name) = named(&text);
-                let text = self.numbered(TABLE, &text, name.as_deref());
+            if let Some(caption) = above.or(below) {
                 let place = moved.iter().rposition(|block| !is_directive(block));
-                let caption = Block::Paragraph(vec![Inline::Text(text)]);
+                let caption = Block::Paragraph(self.numbered_table(caption));
                 moved.insert(place.map_or(0, |at| at + 1), caption);
             }
             moved.push(block);
         }
         moved
+    }
+
+    /// The caption of a table with its number. Links and other formatting of its text are kept.
+    fn numbered_table(&mut self, caption: TableCaption) -> Vec<Inline> {
+        let TableCaption { mut content, name } = caption;
+        let text = plain_text(&content);
+        let numbered = self.numbered(TABLE, &text, name.as_deref());
+        let own = label(&text).unwrap_or(&text);
+        let mark = numbered.strip_suffix(own.trim_end()).unwrap_or_default();
+        if let Some(Inline::Text(first)) = content.first_mut()
+            && let Some(first_own) = first.get(text.len() - own.len()..)
+        {
+            *first = format!("{mark}{first_own}");
+        }
+        // References find the caption by its text.
+        if plain_text(&content) == numbered { content } else { vec![Inline::Text(numbered)] }
     }
 
     /// The captions of pictures that are alone in their paragraph.
@@ -234,15 +248,58 @@ fn is_directive(block: &Block) -> bool {
     !begins_page(text) && !others.contains(&text.trim())
 }
 
+/// A caption without its mark, such as `Table:`.
+struct TableCaption {
+    content: Vec<Inline>,
+    name: Option<String>,
+}
+
 /// The caption in a paragraph such as `Table: …` or `: …`.
-fn table_caption(block: &Block) -> Option<String> {
+fn table_caption(block: &Block) -> Option<TableCaption> {
     let Block::Paragraph(content) = block else { return None };
     let mut has_picture = false;
     each_in(content, &mut |inline| has_picture |= matches!(inline, Inline::Image { .. }));
     let text = plain_text(content);
     let begins = ["Table:", "Tabelle:", "Tabla:", "表:", "表：", ": "];
-    let caption = begins.iter().find_map(|begin| text.strip_prefix(begin));
-    caption.filter(|_| !has_picture).map(|caption| caption.trim().to_owned())
+    let begin = begins.iter().find(|begin| text.starts_with(**begin)).filter(|_| !has_picture)?;
+    let mut content = on_one_line(content);
+    match content.first_mut() {
+        Some(Inline::Text(first)) if first.starts_with(begin) => {
+            *first = first[begin.len()..].trim_start().to_owned();
+        }
+        // The mark is formatted.
+        _ => content = vec![Inline::Text(text[begin.len()..].trim_start().to_owned())],
+    }
+    let name = content.iter_mut().find_map(|inline| {
+        let Inline::Text(text) = inline else { return None };
+        let (rest, name) = named(text);
+        *text = rest;
+        name
+    });
+    if let Some(Inline::Text(last)) = content.last_mut() {
+        last.truncate(last.trim_end().len());
+    }
+    Some(TableCaption { content, name })
+}
+
+/// The inlines with line ends as spaces, and with neighbouring texts as one.
+fn on_one_line(content: &[Inline]) -> Vec<Inline> {
+    let mut joined: Vec<Inline> = Vec::new();
+    for inline in content {
+        let text = match inline {
+            Inline::Text(text) => text,
+            Inline::SoftBreak => " ",
+            other => {
+                joined.push(other.clone());
+                continue;
+            }
+        };
+        match joined.last_mut() {
+            Some(Inline::Text(before)) => before.push_str(text),
+            _ => joined.push(Inline::Text(text.to_owned())),
+        }
+    }
+    joined
 }
 
 /// The text of a caption and its name.
@@ -258,7 +315,7 @@ fn label(text: &str) -> Option<&str> {
         ["Figure ", "Fig. ", "Table ", "Abbildung ", "Tabelle ", "Figura ", "Tabla ", "图"];
     let rest = WORDS.iter().find_map(|word| text.strip_prefix(word))?;
     let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
-    rest.strip_prefix([':', '：']).map(str::trim)
+    rest.strip_prefix([':', '：']).map(str::trim_start)
 }
 
 #[cfg(test)]
@@ -303,6 +360,36 @@ mod tests {
         assert!(compared.contains(&"(Figure 2: As Figure 1)".to_owned()), "{compared:?}");
         let german = "---\nlang: de\nnumbered: true\n---\n![A](a.png \"Eins\")";
         assert_eq!(lines(german)[1], "(Abbildung 1: Eins)");
+    }
+
+    #[test]
+    fn captions_of_tables_keep_their_links() {
+        let caption = |caption: &str| {
+            let source = format!("Table: {caption}\n\n|x|\n|-|\n|1|");
+            let document = markdown::read(&source).unwrap();
+            let Block::Paragraph(content) = &document.blocks[0] else { panic!("{document:?}") };
+            let mut urls = Vec::new();
+            each_in(content, &mut |inline| {
+                if let Inline::Link { url, .. } = inline {
+                    urls.push(url.clone());
+                }
+            });
+            (plain_text(content), urls)
+        };
+        let url = vec!["https://a.example".to_owned()];
+        let unnumbered = caption("Data from [here](https://a.example)");
+        assert_eq!(unnumbered, ("Data from here".to_owned(), url.clone()));
+        for source in [
+            "Data from [here](https://a.example) {#tbl:a}",
+            "Data from [here](https://a.example){#tbl:a}",
+            "Table 7: Data from [here](https://a.example) {#tbl:a}",
+            "Data\nfrom [here](https://a.example)\n{#tbl:a}",
+        ] {
+            assert_eq!(caption(source), ("Table 1: Data from here".to_owned(), url.clone()));
+        }
+        let first = caption("[Here](https://a.example) {#tbl:a}");
+        assert_eq!(first, ("Table 1: Here".to_owned(), url));
+        assert_eq!(caption("See **@tbl:a** {#tbl:a}").0, "Table 1: See Table 1");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tests of the content that the reader keeps, drops and reports.
 
 use super::*;
-use crate::document::{Alert, Align, Block, Merge, plain_text};
+use crate::document::{Alert, Align, Block, Merge, each_in, plain_text};
 
 const FEATURES: &str = include_str!("../../tests/corpus/features.md");
 
@@ -325,6 +325,29 @@ fn captions_of_html_figures_are_titles() {
     let html = "<figure><pre>x</pre><figcaption>Code</figcaption></figure>\n\nafter";
     let kept = read(html).unwrap();
     assert!(matches!(&kept.blocks[..], [Block::Code { .. }, _, _]), "{kept:?}");
+}
+
+#[test]
+fn captions_of_html_figures_keep_their_links() {
+    let caption = "<figcaption>See <a href=\"https://a.example\">it</a></figcaption>";
+    let url_of = |block: &Block| {
+        let mut found = None;
+        let Block::Paragraph(content) = block else { return found };
+        each_in(content, &mut |inline| {
+            if let Inline::Link { url, .. } = inline {
+                found = Some(url.clone());
+            }
+        });
+        found
+    };
+    let picture =
+        read(&format!("<figure><img src=\"a.png\" alt=\"A\">{caption}</figure>")).unwrap();
+    let urls: Vec<_> = picture.blocks.iter().map(url_of).collect();
+    assert_eq!(urls, [None, Some("https://a.example".to_owned())], "{picture:?}");
+    let table = "<table><tr><th>x</table>";
+    let table = read(&format!("<figure>{table}{caption}</figure>")).unwrap();
+    let [caption, Block::Table(_)] = &table.blocks[..] else { panic!("{table:?}") };
+    assert_eq!(url_of(caption).as_deref(), Some("https://a.example"));
 }
 
 #[test]
