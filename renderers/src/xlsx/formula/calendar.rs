@@ -2,7 +2,7 @@
 
 use chrono::{Datelike as _, Months, NaiveDate};
 
-use super::evaluate::{Value, finite};
+use super::value::{Value, finite};
 use crate::number_text::date_time;
 
 /// The value of a date function whose name and number of arguments were checked.

@@ -1,7 +1,8 @@
 //! Functions that choose one of their arguments; the others are not computed.
 
-use super::evaluate::{Grid, Stop, Value, compare};
+use super::evaluate::{Grid, Stop};
 use super::expr::{Expr, Op};
+use super::value::{Value, compare};
 
 /// The value of a function of this module; `None` if it is another one.
 pub fn call(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Option<Value>, Stop> {

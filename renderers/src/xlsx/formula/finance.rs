@@ -1,7 +1,8 @@
 //! Financial functions: interest and present values.
 
-use super::evaluate::{Grid, Stop, Value, finite, into_value};
+use super::evaluate::{Grid, Stop};
 use super::expr::Expr;
+use super::value::{Value, finite, into_value};
 
 /// `PMT`, `PV` and `FV` with the arguments rate, number of periods, amount, value and type; `RATE`
 /// and `NPER` with one of these instead of the first or the second.

@@ -1,9 +1,10 @@
 //! The supported functions: those that can be computed here, without access to anything outside the
 //! workbook.
 
-use super::evaluate::{Grid, Stop, Value, compare, finite, into_value};
+use super::evaluate::{Grid, Stop};
 use super::expr::{Expr, Op};
-use super::{calendar, choice, finance, lookup, statistics, words, workdays};
+use super::value::{Value, compare, finite, into_value};
+use super::{calendar, choice, finance, lookup, rounding, statistics, words, workdays};
 
 /// Names with the minimum and maximum number of arguments.
 const KNOWN: [(&str, usize, usize); 107] = [
@@ -277,7 +278,7 @@ pub fn condition(wanted: &Value) -> (Op, Value) {
 }
 
 fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {
-    if let Some(value) = words::call(name, values) {
+    if let Some(value) = words::call(name, values).or_else(|| rounding::call(name, values)) {
         return value;
     }
     let number = |at: usize| values[at].number();
@@ -288,19 +289,10 @@ fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {
         "EXP" => finite(number(0)?.exp()),
         "LN" => finite(number(0)?.ln()),
         "SQRT" => finite(number(0)?.sqrt()),
-        "INT" => finite(number(0)?.floor()),
         "POWER" => finite(number(0)?.powf(number(1)?)),
-        "MOD" if number(1)? == 0.0 => Value::Error("#DIV/0!"),
-        "MOD" => finite(number(0)? - number(1)? * (number(0)? / number(1)?).floor()),
-        "ROUND" => round(number(0)?, number(1)?, f64::round),
-        "ROUNDDOWN" => round(number(0)?, number(1)?, f64::trunc),
-        "ROUNDUP" => round(number(0)?, number(1)?, |n| n.signum() * n.abs().ceil()),
         "SIGN" => Value::Number(if number(0)? == 0.0 { 0.0 } else { number(0)?.signum() }),
         "LOG10" => finite(number(0)?.log10()),
         "PI" => Value::Number(std::f64::consts::PI),
-        "CEILING" | "FLOOR" if number(1)? == 0.0 => Value::Number(0.0),
-        "CEILING" => finite((number(0)? / number(1)?).ceil() * number(1)?),
-        "FLOOR" => finite((number(0)? / number(1)?).floor() * number(1)?),
         "PMT" | "PV" | "FV" | "NPER" | "RATE" => finance::annuity(name, values)?,
         "DATE" | "YEAR" | "MONTH" | "DAY" | "DAYS" | "WEEKDAY" | "EDATE" | "EOMONTH" => {
             calendar::call(name, values)?
@@ -330,12 +322,4 @@ fn whole(number: f64) -> Result<usize, Value> {
     } else {
         Err(Value::Error("#VALUE!"))
     }
-}
-
-/// Rounds half away from zero on the decimal representation that users see.
-fn round(number: f64, places: f64, how: fn(f64) -> f64) -> Value {
-    let factor = 10_f64.powi(places.clamp(-300.0, 300.0) as i32);
-    let scaled = number * factor;
-    let seen: f64 = format!("{scaled:.9}").parse().unwrap_or(scaled);
-    finite(how(seen) / factor)
 }

@@ -1,8 +1,9 @@
 //! Functions that find cells in a range, and sums over several ranges.
 
-use super::evaluate::{Grid, Stop, Value, binary, compare, finite};
+use super::evaluate::{Grid, Stop};
 use super::expr::{Expr, Op};
 use super::functions::{condition, fits, fold};
+use super::value::{Value, binary, compare, finite};
 
 /// The values of a range, row by row.
 pub struct LookupMatrix {

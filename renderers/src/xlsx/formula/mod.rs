@@ -3,8 +3,9 @@
 //! calculation engine show the right value.
 //!
 //! - `expr`: the syntax tree; `parse`: parses and checks
-//! - `evaluate`: computes; `functions` with `calendar`, `choice`, `finance`, `lookup`, `statistics`,
-//!   `words` and `workdays`: the functions
+//! - `evaluate`: computes; `value`: values and the operations on them
+//! - `functions` with `calendar`, `choice`, `finance`, `lookup`, `rounding`, `statistics`, `words` and
+//!   `workdays`: the functions
 
 mod calendar;
 mod choice;
@@ -14,14 +15,17 @@ mod finance;
 mod functions;
 mod lookup;
 mod parse;
+mod rounding;
 mod statistics;
+mod value;
 mod words;
 mod workdays;
 
-pub use evaluate::{Grid, Value, corners};
+pub use evaluate::{Grid, corners};
 pub use expr::{Cell, Expr, Op, Tops};
 pub use functions::is_volatile;
 pub use parse::parse;
+pub use value::Value;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Statistical functions: spread, ranks, percentiles, and subtotals.
 
-use super::evaluate::{Grid, Stop, Value, finite};
+use super::evaluate::{Grid, Stop};
 use super::expr::Expr;
 use super::functions::{fold_values, in_cells};
+use super::value::{Value, finite};
 
 /// The value of a function of this module; `None` if it is another one.
 pub fn call(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Option<Value>, Stop> {

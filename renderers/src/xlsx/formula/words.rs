@@ -1,7 +1,8 @@
 //! Text functions.
 
-use super::evaluate::{Grid, Stop, Value, finite, into_value};
+use super::evaluate::{Grid, Stop};
 use super::expr::Expr;
+use super::value::{Value, finite, into_value};
 use crate::number_text;
 
 /// The value of a text function whose name and number of arguments were checked; `None` if it is

@@ -3,8 +3,9 @@
 use chrono::{Datelike as _, Months, NaiveDate};
 
 use super::calendar::date;
-use super::evaluate::{Grid, Stop, Value, into_value};
+use super::evaluate::{Grid, Stop};
 use super::expr::Expr;
+use super::value::{Value, into_value};
 
 /// The value of a function of this module; `None` if it is another one.
 pub fn call(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Option<Value>, Stop> {
