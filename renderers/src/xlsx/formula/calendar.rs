@@ -11,8 +11,9 @@ pub fn call(name: &str, values: &[Value]) -> Result<Value, Value> {
     let day = |at: usize| number(at).and_then(date);
     Ok(match name {
         "DATE" => {
-            let (year, month, day) = (number(0)?, number(1)?, number(2)?);
-            let months = (year.trunc() * 12.0 + month.trunc()) - 1.0;
+            let (year, month, day) = (number(0)?.trunc(), number(1)?, number(2)?);
+            let year = if (0.0..1_900.0).contains(&year) { year + 1_900.0 } else { year };
+            let months = (year * 12.0 + month.trunc()) - 1.0;
             let first = (1_900.0 * 12.0..10_000.0 * 12.0).contains(&months).then(|| {
                 let (year, month) = ((months / 12.0).floor(), months % 12.0);
                 NaiveDate::from_ymd_opt(year as i32, month as u32 + 1, 1)
@@ -26,10 +27,13 @@ pub fn call(name: &str, values: &[Value]) -> Result<Value, Value> {
         "DAYS" => finite(number(0)?.floor() - number(1)?.floor()),
         "WEEKDAY" => {
             let sunday = f64::from(day(0)?.weekday().num_days_from_sunday());
-            match values.get(1).map_or(Ok(1.0), Value::number)? {
+            let kind = values.get(1).map_or(Ok(1.0), Value::number)?.trunc();
+            match kind {
                 1.0 => Value::Number(sunday + 1.0),
                 2.0 => Value::Number((sunday + 6.0) % 7.0 + 1.0),
                 3.0 => Value::Number((sunday + 6.0) % 7.0),
+                // From 11 on, the first day of the week is Monday, Tuesday and so on.
+                11.0..=17.0 => Value::Number((sunday + 17.0 - kind) % 7.0 + 1.0),
                 _ => Value::Error("#NUM!"),
             }
         }
@@ -52,7 +56,8 @@ pub fn date(serial: f64) -> Result<NaiveDate, Value> {
     moment.map(|moment| moment.date()).ok_or(Value::Error("#NUM!"))
 }
 
-fn serial(date: NaiveDate) -> f64 {
+/// The serial number of a date.
+pub fn serial(date: NaiveDate) -> f64 {
     let epoch = NaiveDate::from_ymd_opt(1899, 12, 30).unwrap_or_default();
     (date - epoch).num_days() as f64
 }

@@ -74,11 +74,11 @@ impl Grid {
         self.formulas.insert((self.here, row, column), formula);
     }
 
-    /// The cells of whole columns, if they are those of one table.
+    /// The cells of whole columns, if they are those of one table, with one row below it.
     fn columns(&self, from: Cell, to: Cell) -> Option<RangeArea> {
         let last = self.last_rows.get(&self.here).copied().unwrap_or(0);
         let (_, columns) = corners(from, to);
-        let area = RangeArea { table: self.here, rows: 0..=last, columns };
+        let area = RangeArea { table: self.here, rows: 0..=last + 1, columns };
         (!self.shared.contains(&self.here)).then_some(area)
     }
 

@@ -90,6 +90,20 @@ impl Expr {
         self.calls(&["SUBTOTAL"])
     }
 
+    /// Whether the formula refers to whole columns.
+    pub fn has_columns(&self) -> bool {
+        match self {
+            Expr::Columns(..) => true,
+            Expr::Elsewhere(_, inner)
+            | Expr::Negate(inner)
+            | Expr::Percent(inner)
+            | Expr::Group(inner) => inner.has_columns(),
+            Expr::Binary(left, _, right) => left.has_columns() || right.has_columns(),
+            Expr::Call(_, arguments) => arguments.iter().any(Expr::has_columns),
+            _ => false,
+        }
+    }
+
     /// Whether the formula calls one of these functions.
     pub fn calls(&self, names: &[&str]) -> bool {
         match self {

@@ -1,9 +1,10 @@
 //! The supported functions: those that can be computed here, without access to anything outside the
 //! workbook.
 
-use super::evaluate::{Grid, Stop};
-use super::expr::{Expr, Op};
-use super::value::{Value, compare, finite, into_value};
+use super::criteria::Condition;
+use super::evaluate::{Grid, Stop, corners};
+use super::expr::{Cell, Expr};
+use super::value::{Value, finite, into_value};
 use super::{calendar, choice, finance, lookup, rounding, statistics, words, workdays};
 
 /// Names with the minimum and maximum number of arguments.
@@ -129,7 +130,12 @@ pub fn known(name: &str) -> Option<&'static str> {
 pub fn check(name: &str, count: usize) -> Result<(), String> {
     let fits =
         KNOWN.iter().any(|(known, min, max)| *known == name && (*min..=*max).contains(&count));
-    if fits { Ok(()) } else { Err(format!("{name} has {count} arguments")) }
+    let has_pairs = match name {
+        "IFS" | "COUNTIFS" => count.is_multiple_of(2),
+        "SUMIFS" | "AVERAGEIFS" | "MAXIFS" | "MINIFS" => !count.is_multiple_of(2),
+        _ => true,
+    };
+    if fits && has_pairs { Ok(()) } else { Err(format!("{name} has {count} arguments")) }
 }
 
 impl Grid {
@@ -176,7 +182,8 @@ pub fn fold_values(
             let counts = match &value {
                 Value::Number(_) => true,
                 Value::Bool(_) => !in_cells || matches!(name, "AND" | "OR"),
-                Value::Text(_) => !in_cells && name != "COUNT",
+                Value::Text(_) if name == "COUNT" => !in_cells && value.number().is_ok(),
+                Value::Text(_) => !in_cells && name != "COUNTA",
                 Value::Blank => false,
                 Value::Error(_) if matches!(name, "COUNT" | "COUNTA") => false,
                 Value::Error(_) => return Ok(value),
@@ -190,6 +197,15 @@ pub fn fold_values(
         }
     }
     Ok(fold(name, &mut numbers, filled))
+}
+
+/// Whether an argument is whole columns, which have far more cells than the table.
+pub fn is_columns(argument: &Expr) -> bool {
+    match argument {
+        Expr::Columns(..) => true,
+        Expr::Elsewhere(_, inner) => is_columns(inner),
+        _ => false,
+    }
 }
 
 pub fn in_cells(argument: &Expr) -> bool {
@@ -209,6 +225,7 @@ pub fn fold(name: &str, numbers: &mut [f64], filled: usize) -> Value {
         "SUM" => finite(numbers.iter().sum()),
         "COUNT" => Value::Number(count),
         "COUNTA" => Value::Number(filled as f64),
+        "AND" | "OR" if numbers.is_empty() => Value::Error("#VALUE!"),
         "AND" => Value::Bool(numbers.iter().all(|n| *n != 0.0)),
         "OR" => Value::Bool(numbers.iter().any(|n| *n != 0.0)),
         "AVERAGE" if numbers.is_empty() => Value::Error("#DIV/0!"),
@@ -230,16 +247,21 @@ pub fn fold(name: &str, numbers: &mut [f64], filled: usize) -> Value {
 
 fn conditional(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
     let tested = grid.values(&arguments[0])?;
-    let wanted = grid.value(&arguments[1])?;
+    let condition = Condition::of(&grid.value(&arguments[1])?);
+    if name == "COUNTIF" && is_columns(&arguments[0]) && condition.is_met(&Value::Blank) {
+        return Err(Stop);
+    }
     let summed = match arguments.get(2) {
-        Some(range) => grid.values(range)?,
+        Some(range) => {
+            let shaped = shaped_like(range, &arguments[0]);
+            grid.values(shaped.as_ref().unwrap_or(range))?
+        }
         None => tested.clone(),
     };
-    let (op, wanted) = condition(&wanted);
     let mut numbers = Vec::new();
     let mut hits = 0;
     for (value, summed) in tested.iter().zip(&summed) {
-        if fits(value, op, &wanted) {
+        if condition.is_met(value) {
             hits += 1;
             if let Value::Number(number) = summed {
                 numbers.push(*number);
@@ -253,28 +275,28 @@ fn conditional(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value,
     })
 }
 
-/// Whether a cell satisfies a condition.
-pub fn fits(value: &Value, op: Op, wanted: &Value) -> bool {
-    let same_kind = matches!(value, Value::Text(_)) == matches!(wanted, Value::Text(_));
-    (same_kind || op == Op::NotEqual)
-        && *value != Value::Blank
-        && compare(value, op, wanted) == Ok(Value::Bool(true))
-}
-
-/// `">5"` is a comparison with 5, anything else an equality test.
-pub fn condition(wanted: &Value) -> (Op, Value) {
-    let Value::Text(text) = wanted else { return (Op::Equal, wanted.clone()) };
-    let ops = [
-        ("<>", Op::NotEqual),
-        ("<=", Op::LessOrEqual),
-        (">=", Op::GreaterOrEqual),
-        ("=", Op::Equal),
-        ("<", Op::Less),
-        (">", Op::Greater),
-    ];
-    let found = ops.iter().find_map(|(sign, op)| text.strip_prefix(sign).map(|rest| (*op, rest)));
-    let (op, rest) = found.unwrap_or((Op::Equal, text.as_str()));
-    (op, rest.trim().parse().map_or_else(|_| Value::Text(rest.to_owned()), Value::Number))
+/// The range that begins at the first cell of `summed` and has the size of `tested`.
+fn shaped_like(summed: &Expr, tested: &Expr) -> Option<Expr> {
+    let first = match summed {
+        Expr::Elsewhere(sheet, inner) => {
+            return Some(Expr::Elsewhere(sheet.clone(), Box::new(shaped_like(inner, tested)?)));
+        }
+        Expr::Cell(cell) => *cell,
+        Expr::Range(from, to) => {
+            let (rows, columns) = corners(*from, *to);
+            Cell { row: *rows.start(), column: *columns.start(), ..*from }
+        }
+        _ => return None,
+    };
+    let (from, to) = match tested {
+        Expr::Elsewhere(_, inner) => return shaped_like(summed, inner),
+        Expr::Cell(cell) => (*cell, *cell),
+        Expr::Range(from, to) => (*from, *to),
+        _ => return None,
+    };
+    let row = first.row.checked_add(from.row.abs_diff(to.row))?;
+    let column = first.column.checked_add(from.column.abs_diff(to.column))?;
+    Some(Expr::Range(first, Cell { row, column, ..first }))
 }
 
 fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {

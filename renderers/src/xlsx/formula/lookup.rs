@@ -1,8 +1,9 @@
 //! Functions that find cells in a range, and sums over several ranges.
 
+use super::criteria::{Condition, is_like};
 use super::evaluate::{Grid, Stop};
 use super::expr::{Expr, Op};
-use super::functions::{condition, fits, fold};
+use super::functions::{fold, is_columns};
 use super::value::{Value, binary, compare, finite};
 
 /// The values of a range, row by row.
@@ -30,6 +31,9 @@ impl LookupMatrix {
         self.values.get(at).cloned().unwrap_or(Value::Error("#N/A"))
     }
 }
+
+/// The number of rows of a sheet.
+const SHEET_ROWS: usize = 1 << 20;
 
 const MISSING: Value = Value::Error("#N/A");
 
@@ -83,14 +87,19 @@ fn lookup(grid: &mut Grid, arguments: &[Expr], direction: Direction) -> Result<V
     Ok(cell.cloned().unwrap_or(Value::Error("#REF!")))
 }
 
-/// The position of a key: the equal one for 0; the last that is not greater for 1, in ascending
-/// order; the last that is not less for -1, in descending order.
+/// The position of a key: the equal one for 0, where texts may have wildcards; the last that is not
+/// greater for 1, in ascending order; the last that is not less for -1, in descending order.
 fn position(key: &Value, keys: &[&Value], order: i32) -> Option<usize> {
     let is = |value: &Value, op| compare(value, op, key) == Ok(Value::Bool(true));
     let is_same_kind = |value: &Value| std::mem::discriminant(value) == std::mem::discriminant(key);
     let mut candidates = keys.iter().enumerate().filter(|(_, value)| is_same_kind(value));
     match order {
-        0 => candidates.find(|(_, value)| is(value, Op::Equal)).map(|(at, _)| at),
+        0 => candidates
+            .find(|(_, value)| match (value, key) {
+                (Value::Text(text), Value::Text(pattern)) => is_like(text, pattern),
+                _ => is(value, Op::Equal),
+            })
+            .map(|(at, _)| at),
         order => {
             let op = if order > 0 { Op::LessOrEqual } else { Op::GreaterOrEqual };
             candidates.take_while(|(_, value)| is(value, op)).last().map(|(at, _)| at)
@@ -102,8 +111,11 @@ fn position(key: &Value, keys: &[&Value], order: i32) -> Option<usize> {
 fn xlookup(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
     let key = grid.value(&arguments[0])?;
     let (keys, values) = (grid.values(&arguments[1])?, grid.values(&arguments[2])?);
-    let keys: Vec<&Value> = keys.iter().collect();
-    match (position(&key, &keys, 0), arguments.get(3)) {
+    let is_key = |value: &Value| {
+        let is_same_kind = std::mem::discriminant(value) == std::mem::discriminant(&key);
+        is_same_kind && compare(value, Op::Equal, &key) == Ok(Value::Bool(true))
+    };
+    match (keys.iter().position(is_key), arguments.get(3)) {
         (Some(at), _) => Ok(values.get(at).cloned().unwrap_or(Value::Error("#VALUE!"))),
         (None, Some(otherwise)) => grid.value(otherwise),
         (None, None) => Ok(MISSING),
@@ -141,11 +153,14 @@ fn index(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
     let (row, column) = match numbers[..] {
         // In a single row the only number is that of the column.
         [column] if range.height() == 1 => (0, column),
-        [row] => (row, 0),
+        [row] if range.width == 1 => (row, 0),
         [row, column, ..] => (row, column),
-        [] => return Ok(Value::Error("#VALUE!")),
+        [_] | [] => return Ok(Value::Error("#VALUE!")),
     };
-    Ok(range.at(row, column).cloned().unwrap_or(Value::Error("#REF!")))
+    // The rows below the table are blank.
+    let is_below = is_columns(&arguments[0]) && column < range.width && row < SHEET_ROWS;
+    let outside = if is_below { Value::Blank } else { Value::Error("#REF!") };
+    Ok(range.at(row, column).cloned().unwrap_or(outside))
 }
 
 /// The sum of the products of cells at the same position.
@@ -160,6 +175,7 @@ fn sum_product(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
         return Ok(Value::Error("#VALUE!"));
     }
     let mut sum = 0.0;
+    let mut last = 0.0;
     for at in 0..count {
         let mut product = 1.0;
         for factor in &factors {
@@ -171,6 +187,11 @@ fn sum_product(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
             };
         }
         sum += product;
+        last = product;
+    }
+    // Whole columns end with a row that is blank, as are all rows below it.
+    if last != 0.0 && arguments.iter().any(Expr::has_columns) {
+        return Err(Stop);
     }
     Ok(finite(sum))
 }
@@ -183,16 +204,22 @@ fn several(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Sto
         (grid.values(&arguments[0])?, &arguments[1..])
     };
     let mut is_hit = vec![true; summed.len()];
+    // Whether the rows below the table count, if the ranges are whole columns.
+    let mut is_below_hit = name == "COUNTIFS" && is_columns(&arguments[0]);
     for pair in pairs.chunks(2) {
         let [tested, wanted] = pair else { return Ok(Value::Error("#VALUE!")) };
         let tested = grid.values(tested)?;
-        let (op, wanted) = condition(&grid.value(wanted)?);
+        let condition = Condition::of(&grid.value(wanted)?);
         if tested.len() != is_hit.len() {
             return Ok(Value::Error("#VALUE!"));
         }
         for (hit, value) in is_hit.iter_mut().zip(&tested) {
-            *hit &= fits(value, op, &wanted);
+            *hit &= condition.is_met(value);
         }
+        is_below_hit &= condition.is_met(&Value::Blank);
+    }
+    if is_below_hit {
+        return Err(Stop);
     }
     let hits = summed.iter().zip(&is_hit).filter(|(_, hit)| **hit).map(|(value, _)| value);
     if name == "COUNTIFS" {

@@ -4,11 +4,12 @@
 //!
 //! - `expr`: the syntax tree; `parse`: parses and checks
 //! - `evaluate`: computes; `value`: values and the operations on them
-//! - `functions` with `calendar`, `choice`, `finance`, `lookup`, `rounding`, `statistics`, `words` and
-//!   `workdays`: the functions
+//! - `functions` with `calendar`, `choice`, `criteria`, `finance`, `lookup`, `rounding`, `statistics`,
+//!   `words` and `workdays`: the functions
 
 mod calendar;
 mod choice;
+mod criteria;
 mod evaluate;
 mod expr;
 mod finance;

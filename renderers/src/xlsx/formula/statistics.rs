@@ -2,7 +2,7 @@
 
 use super::evaluate::{Grid, Stop};
 use super::expr::Expr;
-use super::functions::{fold_values, in_cells};
+use super::functions::{fold_values, in_cells, is_columns};
 use super::value::{Value, finite};
 
 /// The value of a function of this module; `None` if it is another one.
@@ -11,6 +11,8 @@ pub fn call(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Option<Va
         "RANK" | "RANK.EQ" => rank(grid, arguments)?,
         "PERCENTILE" | "PERCENTILE.INC" => percentile(grid, arguments, 1.0)?,
         "QUARTILE" | "QUARTILE.INC" => percentile(grid, arguments, 4.0)?,
+        // The rows below the table are blank, too.
+        "COUNTBLANK" if is_columns(&arguments[0]) => return Err(Stop),
         "COUNTBLANK" => {
             let values = grid.values(&arguments[0])?;
             let is_blank = |value: &&Value| match value {

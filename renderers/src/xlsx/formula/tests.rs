@@ -135,6 +135,11 @@ fn functions_of_statistics_choice_and_workdays_are_computed() {
         ("=DATEDIF(DATE(2026,1,10),DATE(2026,3,5),\"MD\")", number(23.0)),
         ("=DATEDIF(2,1,\"D\")", Value::Error("#NUM!")),
         ("=SUBTOTAL(9,A1:A3)+SUBTOTAL(101,A1:A3)", number(6.5 + 6.5 / 3.0)),
+        ("=DATEDIF(DATE(2023,1,31),DATE(2024,3,1),\"MD\")", number(-1.0)),
+        ("=DATEDIF(DATE(2024,2,29),DATE(2026,3,1),\"MD\")", number(0.0)),
+        ("=DATEDIF(DATE(2020,2,29),DATE(2023,2,28),\"YD\")", number(364.0)),
+        ("=DATEDIF(DATE(2020,2,29),DATE(2023,3,1),\"YD\")", number(0.0)),
+        ("=DATEDIF(DATE(2019,12,31),DATE(2020,3,1),\"YD\")", number(61.0)),
         ("=COUNTBLANK(A1:B4)", number(2.0)),
         ("=PERCENTILE(A1:A3,0.9)", number(3.2)),
         ("=QUARTILE.INC(A1:A3,1)", number(1.5)),
@@ -151,6 +156,113 @@ fn functions_of_statistics_choice_and_workdays_are_computed() {
         parse(source).unwrap().write(&Tops::default()),
         "_xlfn.STDEV.S(A1:A3)&_xlfn.TEXTJOIN(A1,1,B1)"
     );
+}
+
+/// The values are those of LibreOffice and Excel.
+#[test]
+fn numbers_are_what_their_digits_show() {
+    let number = Value::Number;
+    for (source, value) in [
+        ("=FLOOR(0.3,0.1)", number(0.3)),
+        ("=FLOOR(0.6,0.2)", number(0.6)),
+        ("=FLOOR(1.15,0.05)", number(1.15)),
+        ("=FLOOR(-2.5,2)", number(-4.0)),
+        ("=CEILING(-2.5,-2)", number(-4.0)),
+        ("=CEILING(1.0000000001,1)", number(2.0)),
+        ("=CEILING(1.1,0.1)", number(1.1)),
+        ("=CEILING(2.5,-2)", Value::Error("#NUM!")),
+        ("=FLOOR(2.5,-2)", Value::Error("#NUM!")),
+        ("=FLOOR(1,0)", Value::Error("#DIV/0!")),
+        ("=FLOOR(0,0)+CEILING(1,0)", number(0.0)),
+        ("=INT(4.35*100)", number(435.0)),
+        ("=MOD(0.3,0.1)", number(0.0)),
+        ("=ROUNDUP(1.0000000001,0)", number(2.0)),
+        ("=ROUNDDOWN(0.9999999999,0)", number(0.0)),
+        ("=ROUND(1.005,2)", number(1.01)),
+        ("=0.1+0.2=0.3", Value::Bool(true)),
+        ("=0.1+0.2-0.3", number(0.0)),
+        ("=999999999999999=999999999999998", Value::Bool(false)),
+        ("=0.1+0.2&\"\"", Value::Text("0.3".into())),
+        ("=SUM(C1:C2)&\"\"", Value::Text("0".into())),
+    ] {
+        assert_eq!(compute(source), value, "{source}");
+    }
+}
+
+/// The values are those of LibreOffice and Excel.
+#[test]
+fn conditions_and_texts_are_read_as_a_spreadsheet_does() {
+    let number = Value::Number;
+    let text = |text: &str| Value::Text(text.into());
+    for (source, value) in [
+        ("=COUNTIF(A1:A8,\"\")", number(5.0)),
+        ("=COUNTIF(A1:A8,\"<>1\")", number(7.0)),
+        ("=COUNTIF(B1:B8,\"t*\")", number(3.0)),
+        ("=COUNTIFS(A1:A8,\"\",B1:B8,\"\")", number(5.0)),
+        ("=SUMIF(B1:B3,\"t?\",A1:A3)", number(6.5)),
+        ("=SUMIF(B1:B3,\"t1\",A1)", number(2.0)),
+        ("=COUNTIF(A1:A3,\"<350%\")", number(2.0)),
+        ("=MATCH(\"*1\",B1:B3,0)", number(2.0)),
+        ("=VLOOKUP(\"t*\",B1:B3,1,FALSE)", text("t0")),
+        ("=XLOOKUP(\"t*\",B1:B3,A1:A3,0)", number(0.0)),
+        ("=SEARCH(\"?B\",\"xab\")", number(2.0)),
+        ("=SEARCH(\"~?\",\"a?b\")", number(2.0)),
+        ("=FIND(\"b\",\"abcb\",3)", number(4.0)),
+        ("=VALUE(\"1,234.5\")", number(1234.5)),
+        ("=VALUE(\"50%\")", number(0.5)),
+        ("=VALUE(\"inf\")", Value::Error("#VALUE!")),
+        ("=DAYS(\"2024-01-05\",\"2024-01-01\")", number(4.0)),
+        ("=DATE(99,1,1)-DATE(1999,1,1)", number(0.0)),
+        ("=WEEKDAY(45000,11)", number(3.0)),
+        ("=WEEKDAY(45000,16)", number(5.0)),
+        ("=COUNT(\"3\",4,TRUE,\"x\")", number(3.0)),
+        ("=COUNTA(\"x\",A1)", number(2.0)),
+        ("=AND(B1:B3)", Value::Error("#VALUE!")),
+        ("=INDEX(A:A,100000)+1", number(1.0)),
+        ("=INDEX(A1:B3,2)", Value::Error("#VALUE!")),
+        ("=SUBSTITUTE(\"a\",\"a\",\"b\",0)", Value::Error("#VALUE!")),
+        ("=TEXT(5,\"\")", text("")),
+    ] {
+        assert_eq!(compute(source), value, "{source}");
+    }
+    for source in ["=IFS(A1>1,\"a\",A2>1)", "=COUNTIFS(A:A,1,B:B)", "=SUMIFS(A:A,B:B)"] {
+        assert!(parse(source).unwrap_err().contains("arguments"), "{source}");
+    }
+}
+
+#[test]
+fn whole_columns_have_no_value_where_the_rows_below_the_table_count() {
+    for (source, has_value) in [
+        ("=COUNTBLANK(C:C)", false),
+        ("=COUNTIF(A:A,\"<>1\")", false),
+        ("=COUNTIF(A:A,\">1\")", true),
+        ("=COUNTIFS(A:A,\"<>1\",B:B,\"\")", false),
+        ("=COUNTIFS(A:A,\"<>1\",B:B,\"t2\")", true),
+        ("=SUMPRODUCT((A:A=\"\")*1)", false),
+        ("=SUMPRODUCT((A:A<3)*A:A)", true),
+        ("=TEXTJOIN(\",\",FALSE,B:B)", false),
+        ("=SUM(A:A)", true),
+    ] {
+        let mut grid = grid();
+        grid.set_formula(9, 9, parse(source).unwrap());
+        assert_eq!(grid.compute(9, 9).is_some(), has_value, "{source}");
+    }
+}
+
+#[test]
+fn a_failure_matters_only_to_formulas_that_need_it() {
+    let mut grid = grid();
+    grid.set_formula(4, 0, parse("=NOW()").unwrap());
+    grid.set_formula(5, 0, parse("=IF(A1=1,7,A5)").unwrap());
+    grid.set_formula(6, 0, parse("=IF(A1=2,7,A5)").unwrap());
+    assert_eq!(grid.compute(5, 0), Some(Value::Number(7.0)));
+    assert_eq!(grid.compute(6, 0), None);
+    for row in 10..2_000 {
+        grid.set_formula(row, 0, parse(&format!("=A{row}+1")).unwrap());
+        grid.set_formula(row, 1, parse(&format!("=B{row}+A5")).unwrap());
+    }
+    assert_eq!(grid.compute(1_999, 0), Some(Value::Number(1_990.0)));
+    assert_eq!(grid.compute(1_999, 1), None);
 }
 
 #[test]

@@ -2,7 +2,13 @@
 
 use std::cmp::Ordering;
 
+use chrono::NaiveDate;
+
+use super::calendar::serial;
 use super::expr::Op;
+
+/// Numbers whose difference is a smaller part of them are equal.
+const CLOSE: f64 = 1.0 / (1_u64 << 48) as f64;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -20,7 +26,7 @@ impl Value {
             Value::Number(number) => Ok(*number),
             Value::Blank => Ok(0.0),
             Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
-            Value::Text(text) => text.trim().parse().map_err(|_| Value::Error("#VALUE!")),
+            Value::Text(text) => text_number(text).ok_or(Value::Error("#VALUE!")),
             Value::Error(error) => Err(Value::Error(error)),
         }
     }
@@ -35,7 +41,7 @@ impl Value {
     pub fn text(&self) -> Result<String, Value> {
         match self {
             Value::Blank => Ok(String::new()),
-            Value::Number(number) => Ok(number.to_string()),
+            Value::Number(number) => Ok(number_text(*number)),
             Value::Text(text) => Ok(text.clone()),
             Value::Bool(truth) => Ok(if *truth { "TRUE" } else { "FALSE" }.to_owned()),
             Value::Error(error) => Err(Value::Error(error)),
@@ -43,12 +49,48 @@ impl Value {
     }
 }
 
+/// The number in a text, which may be a date such as `2026-03-05`.
+fn text_number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
+    if !text.chars().all(is_number) {
+        return None;
+    }
+    text.parse().ok().or_else(|| {
+        let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+        date.filter(|_| text.len() == "2026-03-05".len()).map(serial)
+    })
+}
+
+/// The number as a part of a text: fifteen digits, with an exponent if it is very large or small.
+fn number_text(number: f64) -> String {
+    let number = shown_digits(number);
+    if number == 0.0 || (1e-9..1e20).contains(&number.abs()) {
+        return number.to_string();
+    }
+    let text = format!("{number:E}");
+    if text.contains("E-") { text } else { text.replace('E', "E+") }
+}
+
+/// The number with fifteen digits, which are all that a spreadsheet shows of it.
+pub fn shown_digits(number: f64) -> f64 {
+    format!("{number:.14e}").parse().unwrap_or(number)
+}
+
+/// Whether two numbers differ at most in the last bits of their binary fractions.
+fn is_close(one: f64, other: f64) -> bool {
+    let apart = (one - other).abs();
+    let is_fraction = one.fract() != 0.0 || other.fract() != 0.0;
+    apart == 0.0 || (is_fraction && apart < one.abs() * CLOSE)
+}
+
 pub fn into_value(value: Result<Value, Value>) -> Value {
     value.unwrap_or_else(|error| error)
 }
 
 pub fn finite(number: f64) -> Value {
-    if number.is_finite() { Value::Number(number) } else { Value::Error("#NUM!") }
+    // There is no negative zero in a spreadsheet.
+    if number.is_finite() { Value::Number(number + 0.0) } else { Value::Error("#NUM!") }
 }
 
 pub fn map(value: &Value, change: impl FnOnce(f64) -> f64) -> Value {
@@ -72,6 +114,9 @@ fn join(left: &Value, right: &Value) -> Result<Value, Value> {
 fn arithmetic(left: &Value, op: Op, right: &Value) -> Result<Value, Value> {
     let (left, right) = (left.number()?, right.number()?);
     Ok(match op {
+        // What is left of 0.1 + 0.2 - 0.3 is nothing.
+        Op::Add if is_close(left, -right) => finite(0.0),
+        Op::Subtract if is_close(left, right) => finite(0.0),
         Op::Add => finite(left + right),
         Op::Subtract => finite(left - right),
         Op::Multiply => finite(left * right),
@@ -94,7 +139,8 @@ pub fn compare(left: &Value, op: Op, right: &Value) -> Result<Value, Value> {
         (Value::Text(a), Value::Blank) => a.as_str().cmp(""),
         (Value::Blank, Value::Text(b)) => "".cmp(b.as_str()),
         (a, b) if rank(a) == rank(b) => {
-            a.number()?.partial_cmp(&b.number()?).unwrap_or(Ordering::Equal)
+            let (a, b) = (a.number()?, b.number()?);
+            if is_close(a, b) { Ordering::Equal } else { a.total_cmp(&b) }
         }
         (a, b) => rank(a).cmp(&rank(b)),
     };

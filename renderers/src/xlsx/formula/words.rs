@@ -1,7 +1,9 @@
 //! Text functions.
 
+use super::criteria::place_of;
 use super::evaluate::{Grid, Stop};
 use super::expr::Expr;
+use super::functions::is_columns;
 use super::value::{Value, finite, into_value};
 use crate::number_text;
 
@@ -14,7 +16,10 @@ pub fn call(name: &str, values: &[Value]) -> Option<Result<Value, Value>> {
         "PROPER" => one(values, proper),
         "SUBSTITUTE" => substitute(values),
         "FIND" | "SEARCH" => find(name, values),
-        "VALUE" => values[0].number().map(finite),
+        "VALUE" => match &values[0] {
+            Value::Text(text) => parsed(text).map(finite).ok_or(Value::Error("#VALUE!")),
+            value => value.number().map(finite),
+        },
         "REPT" => repeated(values),
         "ISBLANK" => Ok(Value::Bool(values[0] == Value::Blank)),
         "ISNUMBER" => Ok(Value::Bool(matches!(values[0], Value::Number(_)))),
@@ -33,6 +38,7 @@ fn text(values: &[Value]) -> Result<Value, Value> {
     let format = values[1].text()?;
     Ok(Value::Text(match &values[0] {
         Value::Text(text) => text.clone(),
+        _ if format.is_empty() => String::new(),
         value => number_text::shown(value.number()?, &format),
     }))
 }
@@ -55,6 +61,9 @@ fn substitute(values: &[Value]) -> Result<Value, Value> {
     }
     let Some(number) = values.get(3) else { return checked(text.replace(&old, &new)) };
     let number = number.number()?;
+    if number < 1.0 {
+        return Err(Value::Error("#VALUE!"));
+    }
     let at = text.match_indices(&old).enumerate();
     let mut at = at.filter(|(count, _)| *count + 1 == number.trunc() as usize);
     Ok(Value::Text(match at.next() {
@@ -63,17 +72,35 @@ fn substitute(values: &[Value]) -> Result<Value, Value> {
     }))
 }
 
+/// `FIND(text, within, [from])`, and `SEARCH`, which has wildcards and ignores the case.
 fn find(name: &str, values: &[Value]) -> Result<Value, Value> {
-    let (mut wanted, mut text) = (values[0].text()?, values[1].text()?);
-    if name == "SEARCH" {
-        (wanted, text) = (wanted.to_lowercase(), text.to_lowercase());
-    }
+    let (wanted, text) = (values[0].text()?, values[1].text()?);
     let from = values.get(2).map_or(Ok(1.0), Value::number)?;
-    let skipped =
-        if from >= 1.0 { from as usize - 1 } else { return Err(Value::Error("#VALUE!")) };
-    let begin = text.char_indices().nth(skipped).map_or(text.len(), |(at, _)| at);
-    let found = text[begin..].find(&wanted).map(|at| text[..begin + at].chars().count() + 1);
-    found.map(|at| Value::Number(at as f64)).ok_or(Value::Error("#VALUE!"))
+    let text: Vec<char> = text.chars().collect();
+    let skipped = if from >= 1.0 { from as usize - 1 } else { usize::MAX };
+    let text = text.get(skipped..).ok_or(Value::Error("#VALUE!"))?;
+    let found = if name == "SEARCH" {
+        place_of(text, &wanted)
+    } else {
+        let text: String = text.iter().collect();
+        text.find(&wanted).map(|at| text[..at].chars().count())
+    };
+    found.map(|at| Value::Number((skipped + at + 1) as f64)).ok_or(Value::Error("#VALUE!"))
+}
+
+/// The number in a text as people write it: with groups of digits, or as a percentage.
+pub fn parsed(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (digits, divisor) = text.strip_suffix('%').map_or((text, 1.0), |text| (text, 100.0));
+    let mut groups = digits.split('.').next()?.split(',');
+    let first = groups.next()?.trim_start_matches(['+', '-']);
+    let is_grouped = digits.contains(',');
+    let fits = (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
+    if is_grouped && !fits {
+        return None;
+    }
+    let number = Value::Text(digits.replace(',', "")).number().ok()?;
+    Some(number / divisor)
 }
 
 fn repeated(values: &[Value]) -> Result<Value, Value> {
@@ -99,6 +126,9 @@ pub fn joined(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, 
         (Ok(separator), Ok(skips_blanks)) => (separator, skips_blanks),
         (Err(error), _) | (_, Err(error)) => return Ok(error),
     };
+    if name == "TEXTJOIN" && !skips_blanks && texts.iter().any(is_columns) {
+        return Err(Stop);
+    }
     let mut all = Vec::new();
     for text in texts {
         for value in grid.values(text)? {

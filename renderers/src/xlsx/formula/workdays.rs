@@ -1,6 +1,6 @@
 //! Functions that count days: workdays, and the time between two dates.
 
-use chrono::{Datelike as _, Months, NaiveDate};
+use chrono::{Datelike as _, Days, Months, NaiveDate};
 
 use super::calendar::date;
 use super::evaluate::{Grid, Stop};
@@ -108,15 +108,22 @@ pub fn between(values: &[Value]) -> Result<Value, Value> {
         "M" => months,
         "Y" => months / 12,
         "YM" => months % 12,
-        "MD" => since(from, months, to),
-        "YD" => since(from, months / 12 * 12, to),
+        "MD" => since_day(from, to, to.with_day(1), 1),
+        "YD" => {
+            let first = from.with_day(1).and_then(|first| first.with_year(to.year()));
+            since_day(from, to, first, 12)
+        }
         _ => return Err(Value::Error("#NUM!")),
     };
     Ok(Value::Number(number as f64))
 }
 
-/// The days after whole months.
-fn since(from: NaiveDate, months: i64, to: NaiveDate) -> i64 {
-    let months = Months::new(u32::try_from(months).unwrap_or(0));
-    from.checked_add_months(months).map_or(0, |from| (to - from).num_days())
+/// The days since the day of `from` in the month that begins with `first`, or if that day is later than
+/// `to`, in the month that is `months` before. A day that the month does not have is in the next one,
+/// so that the number may be negative.
+fn since_day(from: NaiveDate, to: NaiveDate, first: Option<NaiveDate>, months: u32) -> i64 {
+    let day = |first: Option<NaiveDate>| first?.checked_add_days(Days::new(from.day0().into()));
+    let earlier = first.and_then(|first| first.checked_sub_months(Months::new(months)));
+    let day = day(first).filter(|day| *day <= to).or_else(|| day(earlier));
+    day.map_or(0, |day| (to - day).num_days())
 }
