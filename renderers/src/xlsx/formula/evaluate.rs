@@ -1,4 +1,19 @@
-//! Computes formulas as a spreadsheet would.
+//! Computes formulas as a spreadsheet would, in two passes.
+//!
+//! The first, `prepare`, follows the references of a formula without recursion, however long their
+//! chain is, and computes each formula before those that refer to it. The second, `cell`, computes the
+//! formula itself. It is recursive, but ends at the values that the first pass has stored; for each
+//! formula the first pass uses it in the same way.
+//!
+//! `cell` fails with [`Stop`] for a circular reference, for the time of day, for too many cells, and
+//! for more than [`DEPTH`] formulas within each other. A failure is not stored:
+//!
+//! - The first pass ignores it. It follows all references, while the formula may not need this one:
+//!   `IF` computes one of its branches only.
+//! - In the second pass it is final: the cause is still there, and the formula has no value.
+//!
+//! The depth is no cause of its own. Where all references have a value, nothing is nested; below a
+//! reference without a value, all formulas fail anyway, and the limit only ends their recursion.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,6 +25,8 @@ use super::value::{Value, binary, map};
 
 /// The maximum number of cells that a formula may reference, counting whole ranges.
 const LOOKS: usize = 2_000_000;
+/// The maximum number of formulas that are computed within each other.
+const DEPTH: usize = 64;
 
 /// The values of all tables, and their formulas, which are computed on demand.
 #[derive(Debug, Default)]
@@ -18,14 +35,16 @@ pub struct Grid {
     formulas: HashMap<CellAt, Expr>,
     /// Cells that are being computed; meeting one again is a circular reference.
     open: HashSet<CellAt>,
+    /// The number of cells that the current formula has referenced.
     looks: usize,
-    /// Formulas whose dependencies have been computed.
+    /// Formulas whose references the first pass has followed. Each is followed once.
     prepared: HashSet<CellAt>,
     /// The last row of each table.
     last_rows: HashMap<u32, u32>,
     /// Tables that share their sheet with others, so that their columns are not those of the sheet.
     pub shared: HashSet<u32>,
-    /// The table of the current formula.
+    /// The table of the formula that is being read, set or computed. While a reference to another sheet
+    /// is computed, it is the table of that sheet.
     pub here: u32,
     /// The first table of each sheet, by the sheet's name in lower case.
     pub sheets: HashMap<String, u32>,
@@ -101,8 +120,9 @@ impl Grid {
         self.cell(row, column).ok()
     }
 
-    /// Computes the dependencies of a cell bottom-up without recursion, since `cell` is recursive
-    /// and they may be deep. Circular references are left to `cell`, which detects them.
+    /// The first pass: computes the formulas to which a cell refers, and those to which they refer,
+    /// from the last to the first. A circular reference leads back to a cell that is prepared, where
+    /// this ends; `cell` detects it.
     fn prepare(&mut self, at: CellAt) {
         let mut waiting = Vec::new();
         let mut next = Some(at);
@@ -118,7 +138,7 @@ impl Grid {
                 let (table, row, column) = *at;
                 let here = std::mem::replace(&mut self.here, table);
                 self.looks = 0;
-                // A failure here is reported when the cell itself is computed.
+                // A failure matters only if the formula of the second pass needs this cell.
                 let _ = self.cell(row, column);
                 self.here = here;
                 waiting.pop();
@@ -155,10 +175,11 @@ impl Grid {
         areas
     }
 
+    /// The second pass: the value of a cell, which is stored if there is one.
     fn cell(&mut self, row: u32, column: u16) -> Result<Value, Stop> {
         let at = (self.here, row, column);
         self.looks += 1;
-        if self.looks > LOOKS || self.open.len() > 64 {
+        if self.looks > LOOKS || self.open.len() > DEPTH {
             return Err(Stop);
         }
         if let Some(value) = self.values.get(&at) {
@@ -274,7 +295,7 @@ impl Grid {
     }
 }
 
-/// A circular reference, or an exceeded limit.
+/// The formula has no value here: a circular reference, the time of day, or an exceeded limit.
 #[derive(Debug)]
 pub struct Stop;
 
