@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{
-    bidi,
+    bidi, limits,
     lines::LineEdges,
     printed_labels::PrintedLabel,
     printed_lists::{PrintedItem, lists},
@@ -47,6 +47,8 @@ const CELL_GAP: f32 = 0.5;
 /// The maximum distance between lines of a cell, and between rows of a table, in line heights.
 const LINES: f32 = 1.5;
 const ROWS: f32 = 3.5;
+/// How often a row is tried as a part of a table, on average.
+const TRIES: usize = 32;
 /// The maximum number of lines to search for the cell beside a multi-line cell.
 const CELL_LINES: usize = 24;
 
@@ -69,11 +71,11 @@ struct Row {
 
 /// The parts of these pieces of a page, whose lines end at these edges.
 pub fn parts(pieces: &[TextPiece], edges: &LineEdges) -> Vec<PagePart> {
-    let readings = readings(pieces);
+    let mut readings = readings(pieces);
     let mut parts = Vec::new();
     let (mut text_from, mut at) = (0, 0);
     while at < pieces.len() {
-        let Some((table, end)) = readings.iter().find_map(|rows| rows.table_at(at)) else {
+        let Some((table, end)) = readings.iter_mut().find_map(|rows| rows.table_at(at)) else {
             at += 1;
             continue;
         };
@@ -91,12 +93,16 @@ struct PageRows {
     rows: Vec<Row>,
     /// Whether the cells follow each other from right to left.
     runs_left: bool,
+    /// No table begins before this row.
+    from: usize,
+    /// The number of rows that turned out to be no table, each counted as often as that happened.
+    refused: usize,
 }
 
 /// The rows of these pieces: from left to right, and if there is text that runs to the left, also
 /// from right to left.
 fn readings(pieces: &[TextPiece]) -> Vec<PageRows> {
-    let mut readings = vec![PageRows { rows: rows(pieces), runs_left: false }];
+    let mut readings = vec![PageRows::of(rows(pieces), false)];
     if pieces.iter().any(|piece| bidi::has_rtl(&piece.text)) {
         let mirrored = |piece: &TextPiece| TextPiece {
             left: -piece.right,
@@ -104,16 +110,34 @@ fn readings(pieces: &[TextPiece]) -> Vec<PageRows> {
             ..piece.clone()
         };
         let mirrored: Vec<TextPiece> = pieces.iter().map(mirrored).collect();
-        readings.push(PageRows { rows: rows(&mirrored), runs_left: true });
+        readings.push(PageRows::of(rows(&mirrored), true));
     }
     readings
 }
 
 impl PageRows {
+    fn of(rows: Vec<Row>, runs_left: bool) -> Self {
+        Self { rows, runs_left, from: 0, refused: 0 }
+    }
+
     /// The table that begins with this piece, and the piece after it if there is one.
-    fn table_at(&self, piece: usize) -> Option<(Vec<Vec<String>>, Option<usize>)> {
+    fn table_at(&mut self, piece: usize) -> Option<(Vec<Vec<String>>, Option<usize>)> {
         let row = self.rows.binary_search_by_key(&piece, |row| row.from).ok()?;
-        let (mut table, count) = table(&self.rows[row..])?;
+        if row < self.from {
+            return None;
+        }
+        let run = RowRun::of(&self.rows[row..]);
+        let count = run.rows.len();
+        if !run.is_table() {
+            self.refused += count;
+            // A part of a list is one, too. A part of other rows might be a table, but there is a
+            // limit to the search.
+            if run.is_list() || self.refused > self.rows.len() * TRIES {
+                self.from = row + count;
+            }
+            return None;
+        }
+        let mut table = run.cells();
         // Some programs draw the cells of right-to-left tables from the left.
         let letters: String = table.iter().flatten().map(String::as_str).collect();
         if !self.runs_left && bidi::is_mostly_rtl(&letters) {
@@ -266,34 +290,51 @@ fn follows(last: f32, y: f32, height: f32) -> bool {
     (height * 0.5..=height * LINES).contains(&(last - y))
 }
 
-/// The table that starts at the first of these rows, and its number of rows.
-fn table(rows: &[Row]) -> Option<(Vec<Vec<String>>, usize)> {
-    let mut columns: Vec<Extent> = Vec::new();
-    let mut count = 0;
-    for (at, row) in rows.iter().enumerate() {
-        let is_far = at > 0 && {
-            let down = rows[at - 1].bottom - row.top;
-            !(0.0..=row.height * ROWS).contains(&down)
-        };
-        let Some(wider) = within(&columns, row).filter(|_| row.cells.len() > 1 && !is_far) else {
-            break;
-        };
-        columns = wider;
-        count += 1;
+/// Rows that follow each other closely, whose cells are in common columns.
+struct RowRun<'r> {
+    rows: &'r [Row],
+    columns: Vec<Extent>,
+}
+
+impl<'r> RowRun<'r> {
+    /// The run that starts with the first of these rows. It may be empty.
+    fn of(rows: &'r [Row]) -> Self {
+        let mut columns: Vec<Extent> = Vec::new();
+        let mut count = 0;
+        for (at, row) in rows.iter().enumerate() {
+            let is_far = at > 0 && {
+                let down = rows[at - 1].bottom - row.top;
+                !(0.0..=row.height * ROWS).contains(&down)
+            };
+            let is_row = !is_far && (2..=limits::COLUMNS).contains(&row.cells.len());
+            let wider = if is_row { within(&columns, row) } else { None };
+            let Some(wider) = wider.filter(|wider| wider.len() <= limits::COLUMNS) else { break };
+            columns = wider;
+            count += 1;
+        }
+        Self { rows: &rows[..count], columns }
     }
-    let rows = &rows[..count];
-    let cells: usize = rows.iter().map(|row| row.cells.len()).sum();
-    if count < 2 || cells * 5 < columns.len() * count * 3 || rows.iter().all(is_item) {
-        return None;
+
+    fn is_list(&self) -> bool {
+        self.rows.iter().all(is_item)
     }
-    let lines = rows.iter().map(|row| {
-        let cell = |column: &Extent| {
-            let cell = row.cells.iter().find(|cell| column.meets(cell));
-            cell.map(|cell| cell.text.clone()).unwrap_or_default()
+
+    fn is_table(&self) -> bool {
+        let cells: usize = self.rows.iter().map(|row| row.cells.len()).sum();
+        let places = self.columns.len() * self.rows.len();
+        self.rows.len() >= 2 && cells * 5 >= places * 3 && !self.is_list()
+    }
+
+    fn cells(&self) -> Vec<Vec<String>> {
+        let line = |row: &Row| {
+            let cell = |column: &Extent| {
+                let cell = row.cells.iter().find(|cell| column.meets(cell));
+                cell.map(|cell| cell.text.clone()).unwrap_or_default()
+            };
+            self.columns.iter().map(cell).collect()
         };
-        columns.iter().map(cell).collect()
-    });
-    Some((lines.collect(), count))
+        self.rows.iter().map(line).collect()
+    }
 }
 
 /// The horizontal extent of a column.
@@ -350,9 +391,14 @@ mod tests {
     use super::*;
     use crate::read::words::ItemMark;
 
+    fn set(pieces: &[(&str, f32, f32)]) -> Vec<PagePart> {
+        let pieces = laid_out(pieces);
+        parts(&pieces, &LineEdges::of(&pieces))
+    }
+
     /// Pieces laid out as on a page: text, left edge, distance from the bottom; 5 points per
     /// character.
-    fn set(pieces: &[(&str, f32, f32)]) -> Vec<PagePart> {
+    fn laid_out(pieces: &[(&str, f32, f32)]) -> Vec<TextPiece> {
         let mut last_y = f32::INFINITY;
         let pieces = pieces.iter().map(|&(text, left, y)| {
             let before = if y < last_y { "\n" } else { " " };
@@ -371,8 +417,7 @@ mod tests {
                 is_fixed_pitch: false,
             }
         });
-        let pieces: Vec<TextPiece> = pieces.collect();
-        parts(&pieces, &LineEdges::of(&pieces))
+        pieces.collect()
     }
 
     fn rows(rows: &[&[&str]]) -> PagePart {
@@ -447,6 +492,26 @@ mod tests {
         };
         let lines = [parts(50.0), parts(35.0)].concat();
         assert_eq!(set(&lines), [words(&format!("{line}\n{line}"))]);
+    }
+
+    #[test]
+    fn the_search_for_tables_is_limited() {
+        let places = |text: fn(usize) -> &'static str, left: fn(usize) -> f32| {
+            let lines = (0..2_000).map(|at| {
+                let y = -12.0 * at as f32;
+                [(text(at), 0.0, y), ("x", left(at), y)]
+            });
+            lines.flatten().collect::<Vec<_>>()
+        };
+        let list = places(|_| "1.", |_| 60.0);
+        let sparse = places(|_| "word", |at| 60.0 + 20.0 * (at % 9) as f32);
+        for pieces in [list, sparse] {
+            let pieces = laid_out(&pieces);
+            let mut rows = PageRows::of(super::rows(&pieces), false);
+            assert!((0..pieces.len()).all(|at| rows.table_at(at).is_none()));
+            assert_eq!(rows.rows.len(), 2_000);
+            assert!(rows.refused <= (TRIES + 1) * 2_000, "{}", rows.refused);
+        }
     }
 
     #[test]

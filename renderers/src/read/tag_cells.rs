@@ -52,7 +52,10 @@ impl CellPlaces {
         }
         let column = self.column;
         let room = limits::COLUMNS.checked_sub(column).filter(|room| *room > 0)?;
-        let (columns, rows) = (columns.clamp(1, room), rows.clamp(1, ROWS));
+        // A cell ends before a column that a cell of a row above takes.
+        let below = self.free_from.get(column..).unwrap_or_default();
+        let free = below.iter().position(|free| *free > row).unwrap_or(room).min(room);
+        let (columns, rows) = (columns.clamp(1, free), rows.clamp(1, ROWS));
         self.column += columns;
         self.free_from.resize(self.free_from.len().max(self.column), 0);
         self.free_from[column..self.column].fill(row + rows);
@@ -79,5 +82,23 @@ mod tests {
             [(0, 0, 1), (0, 1, 2), (1, 1, 1), (1, 2, 1), (2, 0, 256)].map(Some).into_iter();
         assert_eq!(places, wanted.chain([None]).collect::<Vec<_>>());
         assert_eq!(CellPlaces::default().add([1, 1]), None, "no table");
+    }
+
+    #[test]
+    fn no_two_cells_are_at_the_same_place() {
+        let mut cells = CellPlaces::of(1);
+        let mut taken = std::collections::HashSet::new();
+        for row in 0..20 {
+            cells.begin_row();
+            let spans: &[[usize; 2]] = if row % 2 == 0 { &[[1, 1], [1, 5]] } else { &[[4, 2]] };
+            for spans in spans {
+                let cell = cells.add(*spans).expect("there are enough columns");
+                for at in cell.row..cell.row + cell.rows {
+                    for column in cell.column..cell.column + cell.columns {
+                        assert!(taken.insert((at, column)), "{cell:?}");
+                    }
+                }
+            }
+        }
     }
 }
