@@ -21,13 +21,41 @@ pub struct PdfText {
     pub words: Words,
     /// Whether a part of a merged cell was marked.
     pub has_merged: bool,
-    /// The header of the last table, which may continue on the next page.
-    header: Option<TableHeader>,
+    /// The last table, which may continue on the next page.
+    last_table: Option<ContinuedTable>,
 }
 
-struct TableHeader {
-    table: usize,
-    rows: Vec<Vec<String>>,
+/// What the rest of a table on the next page needs.
+struct ContinuedTable {
+    /// The number of the table.
+    number: usize,
+    header: Vec<Vec<String>>,
+    /// The words of the header, sorted.
+    header_words: Vec<String>,
+    /// The merged cells that reach into the rows that follow.
+    reaching: Vec<TaggedCell>,
+}
+
+impl ContinuedTable {
+    fn of(number: usize, header: Vec<Vec<String>>) -> Self {
+        let cells = header.iter().flatten();
+        let cells = cells.filter(|cell| !matches!(cell.as_str(), MERGED_LEFT | MERGED_UP));
+        let words = cells.flat_map(|cell| cell.split_whitespace());
+        let mut header_words: Vec<String> = words.map(str::to_owned).collect();
+        header_words.sort_unstable();
+        Self { number, header, header_words, reaching: Vec::new() }
+    }
+
+    /// The pieces without those at the end that print the header again.
+    fn without_header<'p>(&self, pieces: &'p [TextPiece]) -> &'p [TextPiece] {
+        let (mut words, mut from) = (Vec::new(), pieces.len());
+        while from > 0 && words.len() < self.header_words.len() {
+            from -= 1;
+            words.extend(pieces[from].text.split_whitespace());
+        }
+        words.sort_unstable();
+        if words == self.header_words { &pieces[..from] } else { pieces }
+    }
 }
 
 /// What consecutive pieces belong to.
@@ -75,8 +103,14 @@ impl PdfText {
                     self.words.item(depth, &item.mark, &item.text);
                 }
                 _ => {
+                    // The header that is printed again before the rest of a table has no tags.
                     let next = blocks.peek().and_then(|next| next[0].cell);
-                    self.layout(self.without_header(pieces, next), &edges)?;
+                    let next = next.filter(|cell| tables.contains_key(&cell.table));
+                    let continued = self.last_table.as_ref();
+                    let continued = continued
+                        .filter(|table| next.is_some_and(|cell| cell.table == table.number));
+                    let pieces = continued.map_or(pieces, |table| table.without_header(pieces));
+                    self.layout(pieces, &edges)?;
                 }
             }
         }
@@ -95,30 +129,6 @@ impl PdfText {
         Ok(())
     }
 
-    /// The pieces without the header that is printed again before the rest of a table. It has no tags.
-    fn without_header<'p>(
-        &self,
-        pieces: &'p [TextPiece],
-        next: Option<TaggedCell>,
-    ) -> &'p [TextPiece] {
-        let header = self.header.as_ref();
-        let Some(header) = header.filter(|header| next.is_some_and(|c| c.table == header.table))
-        else {
-            return pieces;
-        };
-        let cells = header.rows.iter().flatten();
-        let cells = cells.filter(|cell| !matches!(cell.as_str(), MERGED_LEFT | MERGED_UP));
-        let mut wanted: Vec<&str> = cells.flat_map(|cell| cell.split_whitespace()).collect();
-        let (mut words, mut from) = (Vec::new(), pieces.len());
-        while from > 0 && words.len() < wanted.len() {
-            from -= 1;
-            words.extend(pieces[from].text.split_whitespace());
-        }
-        words.sort_unstable();
-        wanted.sort_unstable();
-        if words == wanted { &pieces[..from] } else { pieces }
-    }
-
     /// Writes the rows of a tagged table that are on this page, below its header.
     fn table(&mut self, pieces: &[&TextPiece], labels: &mut Labels) -> Result<(), ReadError> {
         let mut cells: BTreeMap<(usize, usize), (TaggedCell, Vec<TextPiece>)> = BTreeMap::new();
@@ -127,15 +137,24 @@ impl PdfText {
             let found = cells.entry((cell.row, cell.column)).or_insert((cell, Vec::new()));
             found.1.push((*piece).clone());
         }
+        let Some(number) = cells.values().next().map(|(cell, _)| cell.table) else {
+            return Ok(());
+        };
         let mut rows: BTreeMap<usize, BTreeMap<usize, String>> = BTreeMap::new();
         for ((row, column), (_, pieces)) in &cells {
             rows.entry(*row).or_default().insert(*column, cell_text(pieces, labels));
         }
-        let columns = cells.values().map(|(cell, _)| cell.column + cell.columns).max().unwrap_or(0);
+        let continued = self.last_table.take().filter(|table| table.number == number);
+        let mut spans = continued.as_ref().map_or(Vec::new(), |table| table.reaching.clone());
+        spans.retain(|cell| !cells.contains_key(&(cell.row, cell.column)));
+        spans.extend(cells.values().map(|(cell, _)| *cell));
+        let columns = spans.iter().map(|cell| cell.column + cell.columns).max().unwrap_or(0);
         limits::within((columns * rows.len()) as u64, limits::CELLS as u64, "table cells")?;
-        for (cell, _) in cells.values() {
+        for cell in &spans {
             self.mark_merged(*cell, &mut rows);
         }
+        let last = rows.last_key_value().map_or(0, |(row, _)| *row);
+        spans.retain(|cell| cell.row + cell.rows > last + 1);
         // The header ends before the first cell that is none of it.
         let body = cells.values().find(|(cell, _)| !cell.is_header);
         let height = rows.range(..body.map_or(0, |(cell, _)| cell.row)).count();
@@ -143,14 +162,13 @@ impl PdfText {
             (0..columns).map(|column| row.remove(&column).unwrap_or_default()).collect()
         };
         let mut rows: Vec<Vec<String>> = rows.into_values().map(line).collect();
-        let Some((first, _)) = cells.values().next() else { return Ok(()) };
-        let header = self.header.as_ref().filter(|header| header.table == first.table);
-        if let Some(header) = header {
-            rows.splice(0..0, header.rows.iter().cloned());
+        let table = if let Some(table) = continued {
+            rows.splice(0..0, table.header.iter().cloned());
+            table
         } else {
-            let rows = rows[..height].to_vec();
-            self.header = Some(TableHeader { table: first.table, rows });
-        }
+            ContinuedTable::of(number, rows[..height].to_vec())
+        };
+        self.last_table = Some(ContinuedTable { reaching: spans, ..table });
         match rows.as_slice() {
             [row] if row.len() == 1 => self.words.paragraph(&row[0]),
             rows => self.words.table(rows)?,
