@@ -104,6 +104,31 @@ fn comments_of_sheets_are_read() {
     assert!(read.ends_with(wanted), "{read}");
 }
 
+/// A file cannot repeat a long text in an unlimited number of places.
+#[test]
+fn texts_of_many_cells_and_comments_are_bounded() {
+    let long = "x".repeat(1 << 20);
+    let comment = "<comment ref='A1' authorId='0'><text><t>note</t></text></comment>";
+    let comments = format!(
+        "<comments><authors><author>{long}</author></authors><commentList>{}</commentList></comments>",
+        comment.repeat(20)
+    );
+    let cells: String =
+        (1..=20).map(|row| format!("<row><c r='A{row}' t='s'><v>0</v></c></row>")).collect();
+    let sheet = format!("<worksheet><sheetData>{cells}</sheetData></worksheet>");
+    let strings = format!("<sst><si><t>{long}</t></si></sst>");
+    let book =
+        workbook(&[("xl/worksheets/sheet1.xml", &sheet), ("xl/sharedStrings.xml", &strings)]);
+    let read = read::to_markdown("a.xlsx", &book).unwrap();
+    let is_cut = |warning: &String| warning.contains("20 rows") && warning.contains("first 8 rows");
+    assert!(read.warnings.iter().any(is_cut), "{:?}", read.warnings);
+    let sheet =
+        "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/comments1.xml", &comments)]);
+    let read = words("a.xlsx", &book);
+    assert!(read.ends_with(&format!("\n\n{}: note", "x".repeat(200))), "{}", read.len());
+}
+
 /// A workbook with one sheet, whose style 1 is a date with time.
 fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {
     let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
@@ -236,6 +261,22 @@ fn merged_cells_are_marked_alike_in_all_formats() {
         assert!(text.contains(wanted), "{name}: {text}");
         assert!(read.warnings.iter().any(|w| w.starts_with("Merged cells")), "{:?}", read.warnings);
     }
+}
+
+#[test]
+fn a_merged_cell_goes_on_on_the_next_page_of_a_pdf() {
+    let rows = (0..60).map(|row| format!("<tr><td>row {row}</td></tr>")).collect::<String>();
+    let source = format!(
+        "<table><tr><th>Key</th><th>Row</th></tr><tr><td rowspan=\"61\">Merged</td><td>first</td></tr>\
+         {rows}<tr><td>Last</td><td>alone</td></tr></table>\n"
+    );
+    let file = render(&markdown::read(&source).unwrap(), Format::Pdf).unwrap().bytes;
+    let read = words("a.pdf", &file).replace("**", "");
+    assert!(read.contains("## Page 2\n\n| Key | Row |"), "{read}");
+    for row in 0..60 {
+        assert!(read.contains(&format!("| ↑ | row {row} |")), "{read}");
+    }
+    assert!(read.contains("| Last | alone |"), "{read}");
 }
 
 /// The cells as a spreadsheet shows them: number formats, links, hidden parts, and formulas that

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     ReadError,
     archive::Archive,
-    links,
+    limits, links,
     words::Words,
     xml::{XmlNode, walk},
 };
@@ -70,7 +70,7 @@ impl Comments {
                     && let Some(name) =
                         element.attribute("displayName").or_else(|| element.attribute("name"))
                 {
-                    authors.insert(id.to_owned(), name.to_owned());
+                    authors.insert(id.to_owned(), limits::name(name));
                 }
                 Ok(())
             });
@@ -131,7 +131,7 @@ fn is_comments(part: &str) -> bool {
 
 /// The comments of a part. Legacy comments of a workbook name their authors at its beginning.
 fn comments(xml: &[u8], authors: &Authors) -> Vec<AsideComment> {
-    let own = elements(xml, &["author"]).into_iter().map(|author| author.text);
+    let own = elements(xml, &["author"]).into_iter().map(|author| limits::name(&author.text));
     let own: Vec<String> = own.collect();
     let author = |id: &str| {
         let own = id.parse().ok().and_then(|at: usize| own.get(at)).cloned();

@@ -14,7 +14,7 @@ use super::{
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
     tables::{MERGED_UP, Tables},
-    words::Words,
+    words::{EdgeTexts, Words},
     xml::{XmlElement, XmlNode, walk},
 };
 use crate::document::COMMENT_NAME;
@@ -195,17 +195,14 @@ impl WordBody {
 
     /// Headers and footers, each once.
     fn edges(&mut self, archive: &mut Archive) -> Result<(), ReadError> {
-        let mut texts: Vec<String> = Vec::new();
+        let mut texts = EdgeTexts::default();
         let parts = ["word/header", "word/footer"].map(|start| archive.numbered(start));
         for part in parts.concat() {
             let mut edge = Self::default();
             let xml = archive.part(&part)?.unwrap_or_default();
             // A damaged header or footer is ignored.
             let _ = walk(&xml, |node| edge.step(&node));
-            let text = edge.words.finish();
-            if !text.is_empty() && !texts.contains(&text) {
-                texts.push(text);
-            }
+            texts.add(edge.words.finish());
         }
         self.words.edges(&texts);
         Ok(())

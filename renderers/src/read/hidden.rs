@@ -32,12 +32,8 @@ impl HiddenParts {
     pub fn notes(&self, height: u32, width: u32) -> Vec<String> {
         let rows = named(&self.rows, height, |row| row.to_string());
         let columns = named(&self.columns, width, letters);
-        let sentence = |what: &str, all: Vec<String>| {
-            let more = all.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
-            (!all.is_empty()).then(|| {
-                format!("Hidden {what}: {}{more}.", all[..all.len().min(NAMED)].join(", "))
-            })
+        let sentence = |what: &str, named: Option<String>| {
+            named.map(|named| format!("Hidden {what}: {named}."))
         };
         [sentence("rows", rows), sentence("columns", columns)].into_iter().flatten().collect()
     }
@@ -50,14 +46,17 @@ fn add(ranges: &mut Vec<HiddenRange>, first: u32, last: u32) {
     }
 }
 
-/// The ranges up to a row or column.
-fn named(ranges: &[HiddenRange], end: u32, name: fn(u32) -> String) -> Vec<String> {
+/// The first ranges up to a row or column, and the number of the others.
+fn named(ranges: &[HiddenRange], end: u32, name: fn(u32) -> String) -> Option<String> {
     let ranges = ranges.iter().filter(|range| range.first <= end);
+    let more = ranges.clone().count().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more ranges") } else { String::new() };
     let span = |range: &HiddenRange| {
         let (first, last) = (range.first, range.last.min(end));
         if first == last { name(last) } else { format!("{}–{}", name(first), name(last)) }
     };
-    ranges.map(span).collect()
+    let named: Vec<String> = ranges.take(NAMED).map(span).collect();
+    (!named.is_empty()).then(|| named.join(", ") + &more)
 }
 
 /// The letters of a column, counted from one.
@@ -85,5 +84,10 @@ mod tests {
         assert_eq!(hidden.notes(8, 40), ["Hidden rows: 2–3, 7.", "Hidden columns: AA–AB."]);
         assert_eq!(hidden.notes(12, 27), ["Hidden rows: 2–3, 7, 9–12.", "Hidden columns: AA."]);
         assert_eq!(hidden.notes(1, 1), Vec::<String>::new());
+        for row in [20, 22, 24, 26] {
+            hidden.add_rows(row, row);
+        }
+        let rows = "Hidden rows: 2–3, 7, 9–1048576, 20, 22 and 2 more ranges.";
+        assert_eq!(hidden.notes(u32::MAX, 1), [rows]);
     }
 }

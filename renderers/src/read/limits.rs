@@ -24,6 +24,11 @@ pub const COLUMNS: usize = 256;
 pub const PAGE_BYTES: usize = 16 << 20;
 /// The maximum size of the resulting Markdown; the rest is cut.
 pub const MARKDOWN_BYTES: usize = 8 << 20;
+/// The maximum length of names that are repeated in the text, such as those of sheets and of the
+/// authors of comments.
+pub const NAME_CHARS: usize = 200;
+/// The maximum length of the target of a link, which many links may share.
+pub const URL_BYTES: usize = 4_096;
 /// The maximum number of pixels of a picture.
 pub const PIXELS: u64 = 40_000_000;
 
@@ -50,6 +55,11 @@ pub fn within(count: u64, limit: u64, what: &str) -> Result<(), ReadError> {
     Err(ReadError::TooLarge(format!(
         "The document has {count} {what}; the limit is {limit}. Ask for a smaller document."
     )))
+}
+
+/// A name of a file, cut at the maximum length.
+pub fn name(name: &str) -> String {
+    name.chars().take(NAME_CHARS).collect()
 }
 
 /// Truncates the reading to the maximum output size.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     archive::Archive,
+    limits,
     reading::ReadError,
     xml::{XmlNode, walk},
 };
@@ -15,6 +16,7 @@ pub fn links(archive: &mut Archive, part: &str) -> Result<HashMap<String, String
     walk(&xml, |node| {
         if let XmlNode::Open(element) = node
             && let (Some(id), Some(target)) = (element.attribute("Id"), element.attribute("Target"))
+            && target.len() <= limits::URL_BYTES
         {
             links.insert(id.to_owned(), target.to_owned());
         }

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use super::{
     odf::OdfBody,
+    words::EdgeTexts,
     xml::{XmlElement, XmlNode, walk},
 };
 
 /// The headers and footers of the master pages that are in use, each once. The first page is in use,
 /// even if no style refers to it.
-pub fn edges(styles: &[u8], masters: &HashSet<String>) -> Vec<String> {
+pub fn edges(styles: &[u8], masters: &HashSet<String>) -> EdgeTexts {
     let mut reader = EdgeReader { masters: masters.clone(), ..EdgeReader::default() };
     // A damaged header or footer is ignored.
     let _ = walk(styles, |node| {
@@ -28,7 +29,7 @@ struct EdgeReader {
     /// The header or footer that is open, and the number of open elements in it.
     open: Option<OdfBody>,
     inside: usize,
-    texts: Vec<String>,
+    texts: EdgeTexts,
 }
 
 impl EdgeReader {
@@ -64,10 +65,7 @@ impl EdgeReader {
     }
 
     fn end(&mut self) {
-        let text = self.open.take().map(OdfBody::finish).unwrap_or_default();
-        if !text.is_empty() && !self.texts.contains(&text) {
-            self.texts.push(text);
-        }
+        self.texts.add(self.open.take().map(OdfBody::finish).unwrap_or_default());
     }
 }
 

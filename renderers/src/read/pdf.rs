@@ -283,6 +283,7 @@ impl<'a> PageReader<'a> {
     /// Writes the target of the link that is open in the last piece.
     fn end_link(&mut self) {
         let (Some(link), Some(piece)) = (self.link.take(), self.pieces.last_mut()) else { return };
+        self.text_bytes += link.len();
         let end = piece.text.trim_end().len();
         let space = piece.text.split_off(end);
         piece.text.extend(["](", &link, ")", &space]);

@@ -23,6 +23,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut words = Words::default();
     let (mut warnings, mut table_warnings) = (Vec::new(), BTreeSet::new());
     let mut comments = SlideComments::of(&mut archive)?;
+    let numbers = numbers(&slides);
     for (at, part) in slides.iter().enumerate() {
         let xml = archive.part(part)?.unwrap_or_default();
         let hidden = if is_hidden(&xml) { " (hidden)" } else { "" };
@@ -30,7 +31,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         if xml.is_empty() {
             continue;
         }
-        let targets = targets(&mut archive, part, &slides)?;
+        let targets = targets(&mut archive, part, &numbers)?;
         let mut slide = SlideReader { words, targets, ..SlideReader::default() };
         if let Err(problem) = walk(&xml, |node| slide.step(&node)) {
             warnings.push(format!("Slide {} is incomplete. {problem}", at + 1));
@@ -117,18 +118,25 @@ fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     Ok(parts)
 }
 
+/// The numbers of the slides by their parts.
+fn numbers(slides: &[String]) -> HashMap<String, usize> {
+    // Of several slides with the same part, it is the first.
+    let numbered = slides.iter().enumerate().rev();
+    numbered.map(|(at, slide)| (slide.clone(), at + 1)).collect()
+}
+
 /// The targets of a slide's links by their ids; another slide is the anchor of its heading.
 fn targets(
     archive: &mut Archive,
     slide: &str,
-    slides: &[String],
+    numbers: &HashMap<String, usize>,
 ) -> Result<HashMap<String, String>, ReadError> {
     let Some((folder, name)) = slide.rsplit_once('/') else { return Ok(HashMap::new()) };
     let mut targets = links(archive, &format!("{folder}/_rels/{name}.rels"))?;
     for target in targets.values_mut() {
         let part = within(folder, target);
-        if let Some(at) = slides.iter().position(|slide| *slide == part) {
-            *target = format!("#slide-{}", at + 1);
+        if let Some(number) = numbers.get(&part) {
+            *target = format!("#slide-{number}");
         } else {
             *target = escaped(target);
         }

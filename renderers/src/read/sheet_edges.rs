@@ -3,6 +3,7 @@
 use super::{
     archive::Archive,
     reading::ReadError,
+    words::EdgeTexts,
     xml::{XmlNode, walk},
 };
 
@@ -60,8 +61,8 @@ pub fn is_default(text: &str) -> bool {
 }
 
 /// Headers and footers of the sheets, each once, except those that every sheet of LibreOffice has.
-pub fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
-    let mut texts = Vec::new();
+pub fn edges(archive: &mut Archive) -> Result<EdgeTexts, ReadError> {
+    let mut texts = EdgeTexts::default();
     for part in archive.numbered("xl/worksheets/sheet") {
         let xml = archive.part(&part)?.unwrap_or_default();
         // They follow the cells, which need not be parsed again.
@@ -79,8 +80,8 @@ pub fn edges(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
                 XmlNode::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
                 XmlNode::Close(_) => {
                     let text = codes.take().map(|codes| edge(&codes)).unwrap_or_default();
-                    if !text.is_empty() && !is_default(&text) && !texts.contains(&text) {
-                        texts.push(text);
+                    if !is_default(&text) {
+                        texts.add(text);
                     }
                 }
             }

@@ -208,7 +208,11 @@ fn cells(
     name: &str,
     limit: usize,
 ) -> Result<SheetCells, ReadError> {
-    let mut found = FoundCells { cells: SheetCells::default(), left: limit };
+    let mut found = FoundCells {
+        cells: SheetCells::default(),
+        left: limit,
+        bytes_left: limits::MARKDOWN_BYTES,
+    };
     if let Sheets::Xlsb(book) = book {
         let mut reader = book.worksheet_cells_reader(name).map_err(damaged)?;
         let (row, column) = reader.dimensions().end;
@@ -236,6 +240,7 @@ fn cells(
 struct FoundCells {
     cells: SheetCells,
     left: usize,
+    bytes_left: usize,
 }
 
 impl FoundCells {
@@ -250,15 +255,17 @@ impl FoundCells {
         if *value == Data::Empty {
             return true;
         }
-        let Some(left) = self.left.checked_sub(1) else {
+        let text = shown(value);
+        let bytes_left = self.bytes_left.checked_sub(text.len());
+        let (Some(left), Some(bytes_left)) = (self.left.checked_sub(1), bytes_left) else {
             self.cells.is_cut = true;
             if self.cells.rows.len() > 1 {
                 self.cells.rows.remove(&row);
             }
             return false;
         };
-        self.left = left;
-        self.cells.rows.entry(row).or_default().insert(column, shown(value));
+        (self.left, self.bytes_left) = (left, bytes_left);
+        self.cells.rows.entry(row).or_default().insert(column, text);
         true
     }
 }

@@ -14,6 +14,33 @@ pub struct Words {
     cells: usize,
 }
 
+/// The maximum number of headers and footers that are read.
+const EDGES: usize = 200;
+
+/// Headers and footers, each once.
+#[derive(Debug, Default)]
+pub struct EdgeTexts {
+    texts: Vec<String>,
+    is_cut: bool,
+}
+
+impl EdgeTexts {
+    pub fn add(&mut self, text: String) {
+        if text.is_empty() || self.texts.contains(&text) {
+            return;
+        }
+        if self.texts.len() < EDGES {
+            self.texts.push(text);
+        } else {
+            self.is_cut = true;
+        }
+    }
+
+    pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.texts.retain(|text| keeps(text));
+    }
+}
+
 /// The formatting of a run of text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -53,6 +80,9 @@ pub struct Line {
 
 impl Line {
     pub fn push(&mut self, text: &str, marks: Marks) {
+        if self.is_full() {
+            return;
+        }
         let bare = text.trim();
         if bare.is_empty() {
             self.text.push_str(text);
@@ -71,10 +101,22 @@ impl Line {
     /// Adds unformatted text: a break, a picture, a footnote number.
     pub fn push_plain(&mut self, text: &str) {
         self.close();
-        self.text.push_str(text);
+        if !self.is_full() {
+            self.text.push_str(text);
+        }
+    }
+
+    /// Whether the text is longer than anything that is written. A file may repeat a long text, such
+    /// as the target of a link, more often than memory allows.
+    fn is_full(&self) -> bool {
+        self.text.len() > limits::MARKDOWN_BYTES
     }
 
     fn close(&mut self) {
+        // Without marks, the space at the end is not looked through again for each addition to it.
+        if self.marks == Marks::default() {
+            return;
+        }
         let end = self.text.trim_end().len();
         let closing: String = opening(self.marks).chars().rev().collect();
         self.text.insert_str(end, &closing);
@@ -112,7 +154,7 @@ impl Words {
 
     /// A paragraph of a quote, which continues the quote before it.
     pub fn quote(&mut self, text: &str) {
-        if text.is_empty() {
+        if text.is_empty() || self.is_full() {
             return;
         }
         let quoted = format!("> {}", text.replace('\n', "\n> "));
@@ -124,13 +166,15 @@ impl Words {
         self.in_quote = true;
     }
 
-    /// Headers and footers, each once.
-    pub fn edges(&mut self, texts: &[String]) {
-        if !texts.is_empty() {
+    pub fn edges(&mut self, edges: &EdgeTexts) {
+        if !edges.texts.is_empty() {
             self.heading(2, "Headers and footers");
         }
-        for text in texts {
+        for text in &edges.texts {
             self.paragraph(text);
+        }
+        if edges.is_cut {
+            self.paragraph("Further headers and footers were left out.");
         }
     }
 
@@ -146,7 +190,7 @@ impl Words {
 
     /// A list item; `depth` starts at 0.
     pub fn item(&mut self, depth: usize, mark: &ItemMark, text: &str) {
-        if text.is_empty() {
+        if text.is_empty() || self.is_full() {
             return;
         }
         let wide = if *mark == ItemMark::Bullet { 1 } else { 2 };
@@ -197,10 +241,18 @@ impl Words {
     }
 
     fn block(&mut self, text: &str) {
+        if self.is_full() {
+            return;
+        }
         self.gap();
         self.text.push_str(text);
         self.text.push('\n');
         (self.in_list, self.in_quote) = (false, false);
+    }
+
+    /// Whether there is more than is shown, so that the rest need not be kept.
+    fn is_full(&self) -> bool {
+        self.text.len() > limits::MARKDOWN_BYTES
     }
 
     fn gap(&mut self) {
@@ -248,6 +300,39 @@ mod tests {
         words.item(1, &ItemMark::Label("i.".into()), "two");
         words.item(0, &ItemMark::Number(3), "three");
         assert_eq!(words.finish(), "Before\n\nb) one\n  more\n    i. two\n3. three");
+    }
+
+    #[test]
+    fn text_over_the_limit_is_not_kept() {
+        let long = "x".repeat(limits::MARKDOWN_BYTES / 4);
+        let (mut words, mut line) = (Words::default(), Line::default());
+        for _ in 0..20 {
+            words.paragraph(&long);
+            words.quote(&long);
+            words.entry(0, false, &long);
+            line.push(&long, Marks::default());
+            line.push_plain(&long);
+        }
+        for text in [words.finish(), line.finish()] {
+            assert!((limits::MARKDOWN_BYTES..limits::MARKDOWN_BYTES * 2).contains(&text.len()));
+        }
+    }
+
+    #[test]
+    fn headers_and_footers_are_limited_and_written_once() {
+        let mut edges = EdgeTexts::default();
+        for at in 0..EDGES * 2 {
+            edges.add((at / 2).to_string());
+        }
+        let written = |edges: &EdgeTexts| {
+            let mut words = Words::default();
+            words.edges(edges);
+            words.finish()
+        };
+        assert_eq!(written(&edges).lines().count(), 1 + 2 * EDGES);
+        edges.add("more".to_owned());
+        edges.add("199".to_owned());
+        assert!(written(&edges).ends_with("\n199\n\nFurther headers and footers were left out."));
     }
 
     #[test]

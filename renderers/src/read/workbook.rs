@@ -102,7 +102,7 @@ impl Workbook {
 fn sheet_part(element: &XmlElement, targets: &HashMap<String, String>) -> Option<SheetPart> {
     let target = targets.get(element.exactly("r:id").or_else(|| element.attribute("id"))?)?;
     let is_hidden = matches!(element.attribute("state"), Some("hidden" | "veryHidden"));
-    let name = element.attribute("name")?.to_owned();
+    let name = limits::name(element.attribute("name")?);
     Some(SheetPart { name, part: links::within("xl", target), is_hidden })
 }
 
@@ -147,6 +147,8 @@ struct SheetReader<'w> {
     urls: HashMap<String, String>,
     found: SheetCells,
     count: usize,
+    /// The length of the texts of these cells.
+    bytes: usize,
     /// The number of cells that are parts of merged cells.
     merged: usize,
     row: u32,
@@ -169,6 +171,7 @@ impl<'w> SheetReader<'w> {
             urls: HashMap::new(),
             found: SheetCells::default(),
             count: 0,
+            bytes: 0,
             merged: 0,
             row: 0,
             column: 0,
@@ -241,11 +244,13 @@ impl<'w> SheetReader<'w> {
         }
         self.found.height = self.found.height.max(self.row);
         self.found.width = self.found.width.max(self.column);
-        if self.count >= self.limit {
+        // A string or a number format may be that of many cells.
+        if self.count >= self.limit || self.bytes > limits::MARKDOWN_BYTES {
             self.found.is_cut = true;
             return;
         }
         self.count += 1;
+        self.bytes += text.len();
         let row = self.found.rows.entry(self.row.saturating_sub(1)).or_default();
         row.insert(self.column.saturating_sub(1), text);
     }
@@ -282,7 +287,9 @@ impl<'w> SheetReader<'w> {
             && let Some(row) = self.found.rows.get_mut(&row.saturating_sub(1))
             && let Some(text) = row.get_mut(&column.saturating_sub(1))
             && *text != *url
+            && self.bytes <= limits::MARKDOWN_BYTES
         {
+            self.bytes += url.len();
             *text = format!("[{text}]({url})");
         }
     }
@@ -296,6 +303,9 @@ impl<'w> SheetReader<'w> {
             return None;
         }
         let right = right.min(left.saturating_add(MERGED_COLUMNS));
+        if right <= left {
+            return None;
+        }
         for (row, cells) in self.found.rows.range_mut(top..bottom) {
             for column in left..right {
                 self.merged += 1;
