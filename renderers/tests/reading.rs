@@ -113,8 +113,8 @@ fn texts_of_many_cells_and_comments_are_bounded() {
         "<comments><authors><author>{long}</author></authors><commentList>{}</commentList></comments>",
         comment.repeat(20)
     );
-    let cells: String =
-        (1..=20).map(|row| format!("<row><c r='A{row}' t='s'><v>0</v></c></row>")).collect();
+    let cell = |row: u32| format!("<row><c r='A{row}' t='s'><v>0</v></c></row>");
+    let cells = (1..=20).map(cell).collect::<Vec<_>>().concat();
     let sheet = format!("<worksheet><sheetData>{cells}</sheetData></worksheet>");
     let strings = format!("<sst><si><t>{long}</t></si></sst>");
     let book =
@@ -265,7 +265,8 @@ fn merged_cells_are_marked_alike_in_all_formats() {
 
 #[test]
 fn a_merged_cell_goes_on_on_the_next_page_of_a_pdf() {
-    let rows = (0..60).map(|row| format!("<tr><td>row {row}</td></tr>")).collect::<String>();
+    let rows =
+        (0..60).map(|row| format!("<tr><td>row {row}</td></tr>")).collect::<Vec<_>>().concat();
     let source = format!(
         "<table><tr><th>Key</th><th>Row</th></tr><tr><td rowspan=\"61\">Merged</td><td>first</td></tr>\
          {rows}<tr><td>Last</td><td>alone</td></tr></table>\n"
