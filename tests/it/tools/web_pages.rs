@@ -72,9 +72,9 @@ async fn a_page_becomes_markdown() {
 
     The [Elbe](/elbe) is **long**.
 
-    | River | km   |
-    | ----- | ---- |
-    | Elbe  | 1094 |
+    | River | km |
+    | --- | --- |
+    | Elbe | 1094 |
     ");
 }
 
