@@ -1,6 +1,7 @@
 //! Conditions such as `">5"` of `COUNTIF` and similar functions, and texts with `*` and `?`.
 
 use super::expr::Op;
+use super::parse::COMPARISONS;
 use super::value::{Value, compare};
 use super::words;
 
@@ -21,16 +22,9 @@ impl Condition {
         let Value::Text(text) = wanted else {
             return Self { op: Op::Equal, wanted: wanted.clone(), has_sign: false };
         };
-        let signs = [
-            ("<>", Op::NotEqual),
-            ("<=", Op::LessOrEqual),
-            (">=", Op::GreaterOrEqual),
-            ("=", Op::Equal),
-            ("<", Op::Less),
-            (">", Op::Greater),
-        ];
-        let signed =
-            signs.iter().find_map(|(sign, op)| text.strip_prefix(sign).map(|rest| (*op, rest)));
+        let signed = COMPARISONS
+            .iter()
+            .find_map(|(sign, op)| text.strip_prefix(sign).map(|rest| (*op, rest)));
         let (op, rest) = signed.unwrap_or((Op::Equal, text.as_str()));
         let wanted = match rest.to_uppercase().as_str() {
             "TRUE" => Value::Bool(true),

@@ -25,7 +25,8 @@ struct FormulaParser<'a> {
     depth: usize,
 }
 
-const COMPARISONS: [(&str, Op); 6] = [
+/// Longer signs first.
+pub(super) const COMPARISONS: [(&str, Op); 6] = [
     ("<>", Op::NotEqual),
     ("<=", Op::LessOrEqual),
     (">=", Op::GreaterOrEqual),
