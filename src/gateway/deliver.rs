@@ -125,6 +125,7 @@ fn room(gateway: &Gateway, channel: &str) -> Option<usize> {
 }
 
 /// Sends all rows that can be sent now, once. Returns how many there were.
+#[cfg(any(test, feature = "testing"))]
 pub async fn deliver_ready(gateway: &Gateway) -> Result<usize> {
     for channel in plan(gateway, |_| CLAIMED_AT_ONCE).checks {
         gateway.breakers.begin_check(&channel);

@@ -65,6 +65,10 @@ use crate::journal::role::Role;
 
 /// A route: its path, method and required role.
 pub struct ConsoleRoute {
+    #[cfg_attr(
+        not(any(test, feature = "testing")),
+        expect(dead_code, reason = "tests request every route")
+    )]
     pub method: Method,
     pub path: &'static str,
     pub required: Role,

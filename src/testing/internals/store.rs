@@ -74,7 +74,7 @@ pub mod people {
     }
 }
 pub mod retention {
-    pub use crate::store::retention::{RULES, Retention};
+    pub use crate::store::retention::{Retention, rules::RULES};
 }
 pub mod rules {
     pub use crate::store::rules::{all, put, remove, replace};

@@ -90,6 +90,7 @@ impl Browsers {
     }
 
     /// The number of open browsers.
+    #[cfg(any(test, feature = "testing"))]
     pub fn count(&self) -> usize {
         self.settings.max_open - self.room.available_permits()
     }

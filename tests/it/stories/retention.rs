@@ -10,7 +10,8 @@ use countersign::testing::{
     store::{
         audit::{AuditKind, Fact},
         conversations::places,
-        files, retention,
+        files,
+        retention::{RULES, Retention},
         tools::pins::{self, OfferedTool, Reviewed, TrustOutcome},
         usage::spent::UsageScope,
     },
@@ -230,10 +231,10 @@ story! {
             .filter(|table| table != "_sqlx_migrations")
             .collect();
         let ruled: BTreeSet<String> =
-            retention::RULES.iter().map(|rule| rule.table.to_owned()).collect();
+            RULES.iter().map(|rule| rule.table.to_owned()).collect();
         assert_eq!(tables, ruled);
-        assert_eq!(ruled.len(), retention::RULES.len(), "one rule for each table");
-        assert!(retention::RULES.iter().all(|rule| !rule.kept.is_empty()));
+        assert_eq!(ruled.len(), RULES.len(), "one rule for each table");
+        assert!(RULES.iter().all(|rule| !rule.kept.is_empty()));
     }
 }
 
@@ -282,7 +283,7 @@ story! {
             )
             .await;
         let (app, now) = (world.node().await, world.clock.now());
-        let kept = retention::Retention::default();
+        let kept = Retention::default();
         assert!(app.gateway.store.prune("deliveries", &kept, now).await.unwrap());
         assert_eq!(world.rows_of("deliveries").await.len(), 1_500);
         maintained(world).await;
