@@ -22,7 +22,7 @@ pub fn diagrams(archive: &mut Archive, folder: &str, words: &mut Words) -> Resul
             words.heading(3, "Diagram");
         }
         for point in points {
-            words.entry(0, false, &point.text);
+            words.bullet(0, &point.text);
         }
     }
     Ok(())

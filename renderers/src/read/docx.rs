@@ -13,7 +13,7 @@ use super::{
     docx_styles::{self, ParagraphStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
-    tables::{MERGED_UP, Tables},
+    tables::{MERGED_LEFT, MERGED_UP, Tables},
     words::{EdgeTexts, Words},
     xml::{XmlElement, XmlNode, walk},
 };
@@ -109,9 +109,9 @@ impl WordBody {
                 self.tables.cell();
             }
             "gridSpan" => self.tables.span(element.number("val").unwrap_or(1)),
-            "vMerge" => {
-                let is_part = element.attribute("val") != Some("restart");
-                self.tables.merge(is_part.then_some(MERGED_UP));
+            "hMerge" | "vMerge" if element.attribute("val") != Some("restart") => {
+                let is_row = element.name == "hMerge";
+                self.tables.merge(Some(if is_row { MERGED_LEFT } else { MERGED_UP }));
             }
             name => {
                 let Some(paragraph) = self.paragraphs.last_mut() else { return };

@@ -22,7 +22,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         ("Date", date),
     ];
     for (name, value) in headers.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-        words.entry(0, false, &format!("{name}: {value}"));
+        words.bullet(0, &format!("{name}: {value}"));
     }
     let (mut bodies, mut warnings) = (0, BTreeSet::new());
     while let Some(text) = message.body_text(bodies).filter(|_| bodies < message.text_body_count())
@@ -49,7 +49,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     if !attachments.is_empty() {
         words.heading(2, "Attachments");
         for attachment in &attachments {
-            words.entry(0, false, attachment);
+            words.bullet(0, attachment);
         }
     }
     let reading = Reading::of(Kind::Email, words.finish());

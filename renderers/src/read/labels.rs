@@ -1,4 +1,4 @@
-//! The labels of the list items of tagged PDFs.
+//! The labels of list items, as tagged PDFs and RTF files have them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -61,6 +61,17 @@ fn own_mark(text: &str) -> Option<LabelledItem> {
     let (mark, rest) = text.split_once(' ')?;
     let mark = PrintedLabel::of(mark)?.mark();
     Some(LabelledItem { mark, text: rest.to_owned() })
+}
+
+/// Whether a label is a number or letter with punctuation. Some fonts map bullets to letters.
+pub fn is_number(label: &str) -> bool {
+    let is_alone = label.chars().nth(1).is_none();
+    label.contains(|c: char| if is_alone { c.is_numeric() } else { c.is_alphanumeric() })
+}
+
+/// The mark of an item whose file has only its label.
+pub fn written_mark(label: &str) -> ItemMark {
+    mark(label).filter(|_| is_number(label)).unwrap_or(ItemMark::Bullet)
 }
 
 /// The mark of an item with this label; `None` for a bullet.

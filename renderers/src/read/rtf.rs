@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::{
-    charset, limits,
+    charset, labels, limits,
     reading::{Kind, ReadError, Reading},
     rtf_fields::hyperlink,
     rtf_places::{RtfPlace, place},
@@ -351,7 +351,7 @@ impl Rtf {
         let text = self.take_line();
         match std::mem::take(&mut self.mark).trim() {
             "" => self.words.paragraph(&text),
-            mark => self.words.entry(depth, is_number(mark), &text),
+            label => self.words.item(depth, &labels::written_mark(label), &text),
         }
         Ok(())
     }
@@ -360,7 +360,7 @@ impl Rtf {
     fn entry(&mut self) -> String {
         let text = self.take_line();
         let mark = std::mem::take(&mut self.mark);
-        if is_number(mark.trim()) { format!("{} {text}", mark.trim()) } else { text }
+        if labels::is_number(mark.trim()) { format!("{} {text}", mark.trim()) } else { text }
     }
 
     /// The depth of the table that the paragraph belongs to.
@@ -390,12 +390,6 @@ impl Rtf {
     }
 }
 
-/// Some fonts map bullets to letters.
-fn is_number(mark: &str) -> bool {
-    let is_alone = mark.chars().nth(1).is_none();
-    mark.contains(|c: char| if is_alone { c.is_numeric() } else { c.is_alphanumeric() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,7 +404,7 @@ mod tests {
         let rtf = "{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 Arial;}}{\\info{\\author Ann}}\n\
             \\pard\\outlinelevel0 Rivers\\par\\pard Gr\\'f6\\'dfe \\b bold\\b0  and \\u8364? \\{x\\}\\par\n\
             {\\field{\\*\\fldinst HYPERLINK \"http://a\"}{\\fldrslt link}}\\par\n\
-            {\\listtext\\bullet\\tab}one\\par{\\listtext 1.\\tab}two\\par\n\
+            {\\listtext\\bullet\\tab}one\\par{\\listtext 2.\\tab}two\\par\n\
             \\pard\\trowd\\intbl a\\cell b\\cell\\row\\intbl 1\\cell 2\\par 3\\cell\\row\\pard End\\par}";
         let markdown = markdown(rtf);
         for words in [
@@ -418,7 +412,7 @@ mod tests {
             "Größe **bold** and € {x}",
             "[link](http://a)",
             "- one",
-            "1. two",
+            "2. two",
             "| a | b |",
             "| 1 | 2 3 |",
             "End",
@@ -444,10 +438,11 @@ mod tests {
             {\\listtext\\pard\\plain o\\tab}\\pard \\ilvl1\\ls1 inner\\par\n\
             {\\listtext\\pard\\plain \\f3 \\'b7\\tab}\\pard \\ls1 two\\tab tabbed\\par\n\
             \\pard between\\tab words\\par\n\
-            {\\pntext\\pard\\plain 1)\\tab}\\pard \\ls2{\\*\\pn\\pnlvlbody} first\\par\n\
+            {\\pntext\\pard\\plain 3)\\tab}\\pard \\ls2{\\*\\pn\\pnlvlbody} third\\par\n\
+            {\\listtext\\pard\\plain b)\\tab}\\pard \\ilvl1\\ls2 inner\\par\n\
             {\\listtext 2.1\\tab}\\pard\\outlinelevel1 Head\\par\n\
             {\\listtext 3.\\tab}\\pard\\intbl cell\\par more\\cell\\row\\pard After\\par}";
-        let wanted = "Before\n\n- one\n  - inner\n- two\ttabbed\n\nbetween\twords\n\n1. first\n\n\
+        let wanted = "Before\n\n- one\n  - inner\n- two\ttabbed\n\nbetween\twords\n\n3. third\n    b) inner\n\n\
             ## 2.1 Head\n\n| 3. cell more |\n| --- |\n\nAfter";
         assert_eq!(markdown(rtf), wanted);
     }

@@ -178,9 +178,9 @@ impl Words {
         }
     }
 
-    /// A list item; `depth` starts at 0.
-    pub fn entry(&mut self, depth: usize, numbered: bool, text: &str) {
-        self.numbered(depth, numbered.then_some(1), text);
+    /// A list item with a bullet; `depth` starts at 0.
+    pub fn bullet(&mut self, depth: usize, text: &str) {
+        self.item(depth, &ItemMark::Bullet, text);
     }
 
     /// A list item with its number, or a bullet; `depth` starts at 0.
@@ -285,8 +285,8 @@ mod tests {
     fn tables_and_lists_stand_as_markdown() {
         let mut words = Words::default();
         words.heading(2, "T");
-        words.entry(0, false, "one");
-        words.entry(1, false, "two");
+        words.bullet(0, "one");
+        words.bullet(1, "two");
         words.table(&[vec!["a|b".into()], vec!["1\n2".into(), "3".into()]]).unwrap();
         let wanted = "## T\n\n- one\n  - two\n\n| a\\|b |  |\n| --- | --- |\n| 1<br>2 | 3 |";
         assert_eq!(words.finish(), wanted);
@@ -309,7 +309,7 @@ mod tests {
         for _ in 0..20 {
             words.paragraph(&long);
             words.quote(&long);
-            words.entry(0, false, &long);
+            words.bullet(0, &long);
             line.push(&long, Marks::default());
             line.push_plain(&long);
         }
