@@ -1,10 +1,10 @@
 //! Tables in cells, with merged and empty cells in every position around them and in them.
 
 use std::fmt::Write as _;
-use std::io::{Cursor, Write as _};
 
 use renderers::read;
-use zip::{ZipWriter, write::SimpleFileOptions};
+
+use super::package;
 
 /// A table of cells that each format can write.
 struct SampleTable {
@@ -255,15 +255,6 @@ fn rtf_row(table: &SampleTable, row: usize) -> String {
         write!(properties, "{}\\cellx{right}", words.concat()).expect("a string takes everything");
     }
     properties
-}
-
-fn package(parts: &[(&str, &str)]) -> Vec<u8> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in parts {
-        zip.start_file(*name, SimpleFileOptions::default()).expect("there is room");
-        zip.write_all(text.as_bytes()).expect("there is room");
-    }
-    zip.finish().expect("there is room").into_inner()
 }
 
 /// A file with the table, and its name.

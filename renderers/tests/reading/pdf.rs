@@ -1,11 +1,9 @@
 //! PDFs as other programs write them.
 
 use lopdf::{Dictionary, Document, Object, Stream, dictionary};
-use renderers::{Format, markdown, read, render};
+use renderers::{Format, markdown, render};
 
-fn words(bytes: &[u8]) -> String {
-    read::to_markdown("a.pdf", bytes).expect("it can be read").markdown
-}
+use super::words;
 
 /// A table from codes to text in which the codes are those of Unicode.
 const TO_UNICODE: &str = "/CIDInit /ProcSet findresource begin
@@ -71,8 +69,10 @@ fn saved(mut document: Document) -> Vec<u8> {
 
 #[test]
 fn right_to_left_text_is_read_in_its_order() {
-    let read =
-        words(&drawn_from_left(&[Drawn("12 םלוע םולש", 50, 700), Drawn("plain text", 50, 660)]));
+    let read = words(
+        "a.pdf",
+        &drawn_from_left(&[Drawn("12 םלוע םולש", 50, 700), Drawn("plain text", 50, 660)]),
+    );
     assert_eq!(read, "## Page 1\n\nשלום עולם 12\n\nplain text");
 }
 
@@ -90,7 +90,7 @@ fn lists_of_pdfs_without_labels_are_read() {
             _ => {}
         }
     }
-    let read = words(&saved(pdf));
+    let read = words("a.pdf", &saved(pdf));
     let counted = "3. first\n    a. inner\n    b. next\n4. second";
     assert!(read.contains("- one\n- two\n") && read.contains(counted), "{read}");
 }
@@ -98,28 +98,31 @@ fn lists_of_pdfs_without_labels_are_read() {
 /// As LibreOffice draws them: each label and each text for itself, also where they touch.
 #[test]
 fn lists_of_pdfs_without_tags_are_read() {
-    let read = words(&drawn_from_left(&[
-        Drawn("Before it.", 50, 700),
-        Drawn("a.", 68, 686),
-        Drawn("alpha", 86, 686),
-        Drawn("b.", 68, 672),
-        Drawn("an item of two lines, because it has so many words", 86, 672),
-        Drawn("that it wraps", 86, 658),
-        Drawn("(1)", 86, 644),
-        Drawn("both", 104, 644),
-        Drawn("(2)", 86, 630),
-        Drawn("next", 104, 630),
-        Drawn("Between.", 50, 616),
-        Drawn("iv.", 68, 602),
-        Drawn("four", 98, 602),
-        Drawn("v.", 68, 588),
-        Drawn("five", 98, 588),
-        Drawn("A. Smith was here.", 50, 574),
-        Drawn("-", 68, 560),
-        Drawn("one", 86, 560),
-        Drawn("-", 68, 546),
-        Drawn("two", 86, 546),
-    ]));
+    let read = words(
+        "a.pdf",
+        &drawn_from_left(&[
+            Drawn("Before it.", 50, 700),
+            Drawn("a.", 68, 686),
+            Drawn("alpha", 86, 686),
+            Drawn("b.", 68, 672),
+            Drawn("an item of two lines, because it has so many words", 86, 672),
+            Drawn("that it wraps", 86, 658),
+            Drawn("(1)", 86, 644),
+            Drawn("both", 104, 644),
+            Drawn("(2)", 86, 630),
+            Drawn("next", 104, 630),
+            Drawn("Between.", 50, 616),
+            Drawn("iv.", 68, 602),
+            Drawn("four", 98, 602),
+            Drawn("v.", 68, 588),
+            Drawn("five", 98, 588),
+            Drawn("A. Smith was here.", 50, 574),
+            Drawn("-", 68, 560),
+            Drawn("one", 86, 560),
+            Drawn("-", 68, 546),
+            Drawn("two", 86, 546),
+        ]),
+    );
     let wanted = "## Page 1\n\nBefore it.\n\na. alpha\nb. an item of two lines, because it has so \
         many words that it wraps\n    (1) both\n    (2) next\n\nBetween.\n\niv. four\nv. five\n\n\
         A. Smith was here.\n\n- one\n- two";
@@ -136,7 +139,7 @@ fn the_tables_of_tagged_pdfs_are_read_from_their_tags() {
          <th>Q2</th></tr></thead><tbody>{rows}</tbody></table>\n"
     );
     let pdf = render(&markdown::read(&source).unwrap(), Format::Pdf).unwrap().bytes;
-    let read = words(&pdf);
+    let read = words("a.pdf", &pdf);
     assert!(read.contains("## Page 2"), "{read}");
     for page in read.split("## Page ").skip(1) {
         let page = page.replace("**", "");
@@ -156,10 +159,59 @@ fn right_to_left_tables_are_read_from_the_right() {
         Drawn("12", 100, 660),
     ];
     let wanted = "| שם | סכום |\n| --- | --- |\n| צפון | 7 |\n| דרום | 12 |";
-    let read = words(&drawn_from_left(&cells));
+    let read = words("a.pdf", &drawn_from_left(&cells));
     assert!(read.ends_with(wanted), "{read}");
     // Some programs draw the cells from the left.
     cells.chunks_mut(2).for_each(<[Drawn]>::reverse);
-    let read = words(&drawn_from_left(&cells));
+    let read = words("a.pdf", &drawn_from_left(&cells));
     assert!(read.ends_with(wanted), "{read}");
+}
+
+#[test]
+fn a_merged_cell_goes_on_on_the_next_page_of_a_pdf() {
+    let rows =
+        (0..60).map(|row| format!("<tr><td>row {row}</td></tr>")).collect::<Vec<_>>().concat();
+    let source = format!(
+        "<table><tr><th>Key</th><th>Row</th></tr><tr><td rowspan=\"61\">Merged</td><td>first</td></tr>\
+         {rows}<tr><td>Last</td><td>alone</td></tr></table>\n"
+    );
+    let file = render(&markdown::read(&source).unwrap(), Format::Pdf).unwrap().bytes;
+    let read = words("a.pdf", &file).replace("**", "");
+    assert!(read.contains("## Page 2\n\n| Key | Row |"), "{read}");
+    for row in 0..60 {
+        assert!(read.contains(&format!("| ↑ | row {row} |")), "{read}");
+    }
+    assert!(read.contains("| Last | alone |"), "{read}");
+}
+
+#[test]
+fn the_terms_of_definitions_of_a_pdf_are_read() {
+    let source =
+        "First term\n: Its meaning\n\nSecond\n: Another meaning\n\n1. one\n2. two\n\n- three\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Pdf).unwrap();
+    let read = words("a.pdf", &rendered.bytes);
+    for wanted in
+        ["First term: Its meaning", "Second: Another meaning", "1. one\n2. two", "- three"]
+    {
+        assert!(read.contains(wanted), "{wanted}: {read}");
+    }
+}
+
+/// The structure of a tagged PDF: headings, lists and links.
+#[test]
+fn the_tags_of_a_pdf_are_read() {
+    let source = "# Head\n\nA [link](https://example.org/x) here.\n\n## Below\n\n- one\n- two\n\n3. first\n\
+                  4. second\n   1. inner\n   2. next\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Pdf).unwrap();
+    let read = words("a.pdf", &rendered.bytes);
+    for part in [
+        "### Head\n",
+        "A [link](https://example.org/x) here.",
+        "#### Below\n",
+        "- one\n- two\n",
+        "3. first\n4. second\n    a. inner\n    b. next\n",
+        "| a | b |",
+    ] {
+        assert!(read.contains(part), "{part}: {read}");
+    }
 }

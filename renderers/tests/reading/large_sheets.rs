@@ -1,22 +1,12 @@
 //! Workbooks with more cells than are read: the first rows, and a note.
 
-use std::io::{Cursor, Write};
-
 use renderers::read;
-use zip::write::SimpleFileOptions;
+
+use super::{binary_package, package};
 
 /// Cells of the tables below, which are more than are read.
 const COLUMNS: u32 = 250;
 const ROWS: u32 = 1_000;
-
-fn package(parts: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in parts {
-        zip.start_file(*name, SimpleFileOptions::default()).expect("memory takes it");
-        zip.write_all(bytes).expect("memory takes it");
-    }
-    zip.finish().expect("memory takes it").into_inner()
-}
 
 /// Reads a workbook with a large sheet “Many” and a small one “Few”.
 fn assert_first_rows(name: &str, file: &[u8]) {
@@ -42,8 +32,8 @@ fn the_first_rows_of_a_large_ods_are_read() {
          </office:document-content>",
         row.repeat(ROWS as usize)
     );
-    let mimetype = b"application/vnd.oasis.opendocument.spreadsheet";
-    let file = package(&[("mimetype", mimetype), ("content.xml", content.as_bytes())]);
+    let mimetype = "application/vnd.oasis.opendocument.spreadsheet";
+    let file = package(&[("mimetype", mimetype), ("content.xml", &content)]);
     assert_first_rows("a.ods", &file);
 }
 
@@ -96,7 +86,7 @@ fn the_first_rows_of_a_large_xlsb_are_read() {
     let book = [bundle(1, "Many"), bundle(2, "Few"), record(0x90, &[]), record(0x9d, &[0; 26])];
     let relations = "<Relationships><Relationship Id='r1' Target='worksheets/sheet1.bin'/>\
                      <Relationship Id='r2' Target='worksheets/sheet2.bin'/></Relationships>";
-    let file = package(&[
+    let file = binary_package(&[
         ("xl/workbook.bin", &book.concat()),
         ("xl/_rels/workbook.bin.rels", relations.as_bytes()),
         ("xl/worksheets/sheet1.bin", &sheet(ROWS, COLUMNS)),

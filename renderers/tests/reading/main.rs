@@ -1,0 +1,233 @@
+//! Files as other programs write them, read as Markdown.
+
+mod large_sheets;
+mod nested_tables;
+mod opendocument;
+mod pdf;
+mod slides;
+mod web_pages;
+mod word;
+mod workbooks;
+
+use std::io::{Cursor, Write as _};
+
+use renderers::{Format, markdown, read, render};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+/// A ZIP file with these parts.
+fn package(parts: &[(&str, &str)]) -> Vec<u8> {
+    let parts: Vec<_> = parts.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+    binary_package(&parts)
+}
+
+fn binary_package(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in parts {
+        zip.start_file(*name, SimpleFileOptions::default()).expect("there is room");
+        zip.write_all(bytes).expect("there is room");
+    }
+    zip.finish().expect("there is room").into_inner()
+}
+
+fn words(name: &str, bytes: &[u8]) -> String {
+    read::to_markdown(name, bytes).expect("it can be read").markdown
+}
+
+/// The package with more parts.
+fn extended(bytes: Vec<u8>, parts: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new_append(Cursor::new(bytes)).expect("we wrote it");
+    for (part, text) in parts {
+        zip.start_file(*part, SimpleFileOptions::default()).expect("there is room");
+        zip.write_all(text.as_bytes()).expect("there is room");
+    }
+    zip.finish().expect("there is room").into_inner()
+}
+
+/// A workbook with one sheet, whose style 1 is a date with time.
+fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {
+    let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    let office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let rels = "http://schemas.openxmlformats.org/package/2006/relationships";
+    let book = format!(
+        "<workbook xmlns='{main}' xmlns:r='{office}'><sheets><sheet name='S' sheetId='1' \
+         r:id='rId1'/></sheets></workbook>"
+    );
+    let styles = format!(
+        "<styleSheet xmlns='{main}'><cellXfs><xf numFmtId='0'/><xf numFmtId='22'/></cellXfs>\
+         </styleSheet>"
+    );
+    let links = format!(
+        "<Relationships xmlns='{rels}'><Relationship Id='rId1' Type='{office}/worksheet' \
+         Target='worksheets/sheet1.xml'/><Relationship Id='rId2' Type='{office}/styles' \
+         Target='styles.xml'/></Relationships>"
+    );
+    let types = "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>";
+    let root = format!(
+        "<Relationships xmlns='{rels}'><Relationship Id='rId1' Type='{office}/officeDocument' \
+         Target='xl/workbook.xml'/></Relationships>"
+    );
+    let mut all = vec![
+        ("[Content_Types].xml", types),
+        ("_rels/.rels", root.as_str()),
+        ("xl/workbook.xml", book.as_str()),
+        ("xl/styles.xml", styles.as_str()),
+        ("xl/_rels/workbook.xml.rels", links.as_str()),
+    ];
+    all.extend_from_slice(parts);
+    package(&all)
+}
+
+fn open_document(kind: &str, styles: &str, content: &str) -> Vec<u8> {
+    let document = |body: &str| {
+        format!(
+            "<o:document xmlns:o='o' xmlns:t='t' xmlns:table='b' xmlns:s='s' xmlns:d='d' \
+             xmlns:p='p'>{body}</o:document>"
+        )
+    };
+    package(&[
+        ("mimetype", &format!("application/vnd.oasis.opendocument.{kind}")),
+        ("styles.xml", &document(styles)),
+        ("content.xml", &document(content)),
+    ])
+}
+
+fn word_file(body: &str) -> Vec<u8> {
+    let document =
+        format!("<w:document xmlns:w='w' xmlns:r='r'><w:body>{body}</w:body></w:document>");
+    let links = "<Relationships><Relationship Id='l' Target='https://a.example'/></Relationships>";
+    package(&[("word/document.xml", &document), ("word/_rels/document.xml.rels", links)])
+}
+
+/// Text of SmartArt diagrams.
+/// Proves MC-26.
+#[test]
+fn diagrams_of_slides_and_texts_are_read() {
+    let diagram = "<dgm:dataModel xmlns:dgm='d' xmlns:a='a'><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r>\
+        <a:t>Plan</a:t></a:r></a:p></dgm:t></dgm:pt><dgm:pt type='pres'/><dgm:pt><dgm:t><a:p><a:r>\
+        <a:t>Do</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>";
+    for (format, name, part) in [
+        (Format::Pptx, "a.pptx", "ppt/diagrams/data1.xml"),
+        (Format::Docx, "a.docx", "word/diagrams/data1.xml"),
+    ] {
+        let whole = render(&markdown::read("# T\n\nx\n").unwrap(), format).unwrap().bytes;
+        let read = words(name, &extended(whole, &[(part, diagram)]));
+        assert!(read.contains("- Plan\n- Do"), "{read}");
+    }
+}
+
+/// Proves MC-26.
+#[test]
+fn merged_cells_are_marked_alike_in_all_formats() {
+    let source = "<table><thead><tr><th rowspan=\"2\">Region</th><th colspan=\"2\">2025</th></tr>\
+        <tr><th>Q1</th><th>Q2</th></tr></thead><tbody><tr><td rowspan=\"2\">North</td><td>1</td><td>2</td></tr>\
+        <tr><td>3</td><td>4</td></tr></tbody></table>\n";
+    let wanted = "| Region | 2025 | ← |\n| --- | --- | --- |\n| ↑ | Q1 | Q2 |\n| North | 1 | 2 |\n| ↑ | 3 | 4 |";
+    for (format, name) in [
+        (Format::Docx, "a.docx"),
+        (Format::Pptx, "a.pptx"),
+        (Format::Xlsx, "a.xlsx"),
+        (Format::Pdf, "a.pdf"),
+    ] {
+        let file = render(&markdown::read(source).unwrap(), format).unwrap().bytes;
+        let read = read::to_markdown(name, &file).unwrap();
+        let text = read.markdown.replace("**", "");
+        assert!(text.contains(wanted), "{name}: {text}");
+        assert!(read.warnings.iter().any(|w| w.starts_with("Merged cells")), "{:?}", read.warnings);
+    }
+}
+
+#[test]
+fn an_empty_file_is_an_error() {
+    for name in ["a.pdf", "a.docx", "a.xlsx"] {
+        let error = read::to_markdown(name, b"").unwrap_err().to_string();
+        assert!(error.contains("0 bytes"), "{error}");
+    }
+    assert_eq!(words("a.txt", b""), "");
+}
+
+#[test]
+fn json_lines_are_read_as_a_table() {
+    let read = words("a.jsonl", b"{\"a\":1}\n{\"a\":2}\n");
+    assert_eq!(read, "| a |\n| --- |\n| 1 |\n| 2 |");
+}
+
+/// Every sheet of LibreOffice has its name as a header and the number of the page as a footer.
+#[test]
+fn headers_and_footers_of_sheets_are_read_if_they_are_not_those_of_libreoffice() {
+    let ods = |header: &str, footer: &str| {
+        let styles = format!(
+            "<s:master-page s:name='Default'><s:header><t:p>{header}<t:sheet-name>Sheet1\
+             </t:sheet-name></t:p></s:header><s:footer><t:p>{footer}<t:page-number>1\
+             </t:page-number></t:p></s:footer></s:master-page>"
+        );
+        let content = "<table:table table:name='S'/>";
+        words("a.ods", &open_document("spreadsheet", &styles, content))
+    };
+    let xlsx = |header: &str, footer: &str| {
+        let sheet = format!(
+            "<worksheet><sheetData/><headerFooter><oddHeader>&amp;C&amp;\"Arial,Regular\"&amp;12\
+             {header}&amp;A</oddHeader><oddFooter>&amp;C&amp;\"Arial,Regular\"&amp;12{footer}&amp;P\
+             </oddFooter></headerFooter></worksheet>"
+        );
+        words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", &sheet)]))
+    };
+    for [header, footer, wanted] in [
+        ["", "Page ", ""],
+        ["", "Seite ", ""],
+        ["Acme", "Page ", "\n\n## Headers and footers\n\nAcme"],
+        ["", "Draft ", "\n\n## Headers and footers\n\nDraft #"],
+        ["", "Acme, page ", "\n\n## Headers and footers\n\nAcme, page #"],
+    ] {
+        for read in [ods(header, footer), xlsx(header, footer)] {
+            assert_eq!(read, format!("## S{wanted}"), "{header}, {footer}");
+        }
+    }
+}
+
+/// A column that is one merged cell has as many rows as the sheet.
+#[test]
+fn merged_cells_of_large_sheets_are_bounded() {
+    let wide = "<table:table-row><table:table-cell table:number-columns-spanned='16384' \
+        table:number-rows-spanned='1048576'><t:p>Title</t:p></table:table-cell>\
+        <table:covered-table-cell table:number-columns-repeated='16383'/></table:table-row>\
+        <table:table-row table:number-rows-repeated='1048575'><table:covered-table-cell/></table:table-row>";
+    let content = format!("<table:table table:name='S'>{wide}</table:table>");
+    let read = words("a.ods", &open_document("spreadsheet", "", &content));
+    assert_eq!(read.replace("\n|  |", ""), "## S\n\n| Title |\n| --- |");
+    let sheet = "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData><mergeCells>\
+        <mergeCell ref='A1:XFD1048576'/><mergeCell ref='B1:A0'/><mergeCell ref='A0:B1'/></mergeCells></worksheet>";
+    let read = words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", sheet)]));
+    assert_eq!(read.matches('←').count(), 31, "{read}");
+}
+
+/// Characters that change the direction of what follows are invisible.
+#[test]
+fn controls_of_direction_are_dropped_except_from_plain_text() {
+    let text = "a\u{202e}b\u{202c}\u{2066}c\u{2069}";
+    assert_eq!(words("a.html", format!("<p>{text}</p>").as_bytes()), "abc");
+    assert_eq!(words("a.txt", text.as_bytes()), text);
+}
+
+#[test]
+fn columns_after_the_256th_are_left_out_with_a_warning() {
+    let cells = |text: &str, blank: usize| {
+        format!(
+            "<table:table-row><table:table-cell><t:p>{text}</t:p></table:table-cell><table:table-cell \
+             table:number-columns-repeated='{blank}'/><table:table-cell><t:p>far</t:p></table:table-cell>\
+             </table:table-row>"
+        )
+    };
+    let content =
+        format!("<table:table table:name='S'>{}{}</table:table>", cells("a", 1), cells("b", 700));
+    let read = read::to_markdown("a.ods", &open_document("spreadsheet", "", &content)).unwrap();
+    assert_eq!(read.markdown, "## S\n\n| a |  | far |\n| --- | --- | --- |\n| b |  |  |");
+    assert_eq!(read.warnings, ["Columns of the sheet S after the 256th were skipped."]);
+    let cells = "<w:tc><w:p><w:r><w:t>x</w:t></w:r></w:p></w:tc>".repeat(300);
+    let docx = word_file(&format!("<w:tbl><w:tr>{cells}</w:tr></w:tbl>"));
+    let rtf = format!("{{\\rtf1 \\intbl {}\\row}}", "x\\cell ".repeat(300)).into_bytes();
+    for (name, file) in [("a.docx", docx), ("a.rtf", rtf)] {
+        let read = read::to_markdown(name, &file).unwrap();
+        assert_eq!(read.markdown.matches('x').count(), 256, "{name}");
+        assert_eq!(read.warnings, ["Columns of tables after the 256th were skipped."]);
+    }
+}

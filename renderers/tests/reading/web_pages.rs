@@ -1,0 +1,52 @@
+//! Web pages and their tables.
+
+use renderers::read;
+
+use super::words;
+
+/// Some pages are a single form.
+/// Proves MC-26.
+#[test]
+fn a_page_in_a_form_is_read_without_its_fields() {
+    let page = "<html><body><form id='aspnetForm'><input value='hidden'><h1>News</h1><p>Read me.</p>\
+        <select><option>Choice</option></select><button>Send</button><textarea>draft</textarea>\
+        </form></body></html>";
+    assert_eq!(words("a.html", page.as_bytes()), "# News\n\nRead me.");
+}
+
+#[test]
+fn tables_of_web_pages_keep_their_header_cells_and_places() {
+    let page = "<p>Text</p><table><caption>Rivers</caption><thead><tr><th rowspan=5>Name<th colspan=9>Length\
+        <tbody><tr><th>Elbe<td>1094<td>km<tr><th>Oder<td><td>|</table>";
+    let read = read::to_markdown("a.html", page.as_bytes()).unwrap();
+    let wanted = "Text\n\nRivers\n\n| Name | Length | ← |\n| --- | --- | --- |\n| Elbe | 1094 | km |\n\
+                  | Oder |  | \\| |";
+    assert_eq!(read.markdown, wanted);
+    assert!(read.warnings[0].starts_with("Merged cells are marked"), "{:?}", read.warnings);
+}
+
+/// E-mails arrange their blocks in tables of one column.
+#[test]
+fn tables_for_the_layout_of_web_pages_are_no_tables() {
+    let inner = "<table><tr><td>a<td>b<tr><td><table><tr><td>c<tr><td>d</table><td>e</table>";
+    let page = format!("<table><tr><td><h1>Head</h1><p>one<p>two<tr><td>{inner}</table>");
+    let wanted = "# Head\n\none\n\ntwo\n\n| a | b |\n| --- | --- |\n| c<br>d | e |";
+    assert_eq!(words("a.html", page.as_bytes()), wanted);
+}
+
+/// Proves S14.
+#[test]
+fn tables_of_web_pages_are_bounded() {
+    let wide = format!("<table><tr>{}</table>", "<td>x".repeat(300));
+    let read = read::to_markdown("a.html", wide.as_bytes()).unwrap();
+    assert_eq!(read.markdown.matches('x').count(), 256);
+    assert_eq!(read.warnings, ["Columns of tables after the 256th were skipped."]);
+    let tall = format!(
+        "<table><tr>{}{}</table>",
+        "<td rowspan=9999>".repeat(200),
+        "<tr><td>x".repeat(2_000)
+    );
+    let read = read::to_markdown("a.html", tall.as_bytes()).unwrap();
+    assert!(read.markdown.len() < 10_000, "{}", read.markdown.len());
+    assert_eq!(read.markdown.matches('x').count(), 2_000);
+}

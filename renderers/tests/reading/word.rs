@@ -1,0 +1,161 @@
+//! Word files.
+
+use renderers::{Format, markdown, render};
+
+use super::{package, word_file, words};
+
+/// Lists whose numbering is in the style, comments in their place, hidden text and fractions.
+#[test]
+fn structure_of_word_styles_and_comments_in_place_are_read() {
+    let styles = "<w:styles xmlns:w='w'><w:style w:styleId='LN'><w:name w:val='List Number'/><w:pPr>\
+        <w:numPr><w:numId w:val='1'/></w:numPr></w:pPr></w:style><w:style w:styleId='Own'>\
+        <w:name w:val='Own'/><w:basedOn w:val='LN'/></w:style></w:styles>";
+    let numbering = "<w:numbering xmlns:w='w'><w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'>\
+        <w:numFmt w:val='decimal'/></w:lvl></w:abstractNum><w:num w:numId='1'>\
+        <w:abstractNumId w:val='0'/></w:num></w:numbering>";
+    let item = |style: &str, text: &str| {
+        format!("<w:p><w:pPr><w:pStyle w:val='{style}'/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>")
+    };
+    let document = format!(
+        "<w:document xmlns:w='w' xmlns:m='m'><w:body>{}{}<w:p><w:r><w:t>said</w:t></w:r>\
+         <w:r><w:commentReference w:id='0'/></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r>\
+         <w:r><w:t> end </w:t></w:r><m:oMath><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r>\
+         <m:t>b</m:t></m:r></m:den></m:f></m:oMath></w:p></w:body></w:document>",
+        item("LN", "one"),
+        item("Own", "two")
+    );
+    let comments = "<w:comments xmlns:w='w'><w:comment w:id='0' w:author='Ann'><w:p><w:r>\
+        <w:t>Really?</w:t></w:r></w:p></w:comment></w:comments>";
+    let file = package(&[
+        ("word/document.xml", &document),
+        ("word/styles.xml", styles),
+        ("word/numbering.xml", numbering),
+        ("word/comments.xml", comments),
+    ]);
+    let wanted = "1. one\n2. two\n\nsaid[^comment-0]{hidden: secret} end (a)/(b)\n\n## Comments\n\n\
+                  [^comment-0]: Ann: Really?";
+    assert_eq!(words("a.docx", &file), wanted);
+}
+
+/// In a Word of another language, the ids of the styles are translated and the names are not.
+#[test]
+fn titles_and_subtitles_of_word_files_are_headings() {
+    let style = |id: &str, name: &str, base: &str| {
+        format!(
+            "<w:style w:styleId='{id}'><w:name w:val='{name}'/><w:basedOn w:val='{base}'/></w:style>"
+        )
+    };
+    let styles = format!(
+        "<w:styles xmlns:w='w'>{}{}{}{}</w:styles>",
+        style("Titel", "Title", "Standard"),
+        style("Untertitel", "Subtitle", "Titel"),
+        style("Own", "Own", "Untertitel"),
+        style("Other", "Subtitles", "Standard")
+    );
+    let paragraph = |style: &str| {
+        format!(
+            "<w:p><w:pPr><w:pStyle w:val='{style}'/></w:pPr><w:r><w:t>{style}</w:t></w:r></w:p>"
+        )
+    };
+    let paragraphs = ["Titel", "Untertitel", "Own", "Other"].map(paragraph).concat();
+    let document = format!("<w:document xmlns:w='w'><w:body>{paragraphs}</w:body></w:document>");
+    let file = package(&[("word/document.xml", &document), ("word/styles.xml", &styles)]);
+    assert_eq!(words("a.docx", &file), "# Titel\n\n## Untertitel\n\n## Own\n\nOther");
+}
+
+#[test]
+fn lists_of_word_files_keep_their_numbers() {
+    let source = "1. one\n2. two\n   1. inner\n   2. inner\n3. three\n   1. again\n\ntext\n\n7. seven\n8. eight\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Docx).unwrap();
+    let wanted = "1. one\n2. two\n    1. inner\n    2. inner\n3. three\n    1. again\n\ntext\n\n7. seven\n8. eight";
+    let read = words("a.docx", &rendered.bytes);
+    assert!(read.starts_with(wanted), "{read}");
+}
+
+#[test]
+fn quotes_of_paragraphs_in_a_word_file_are_read() {
+    let source = "Before\n\n> Said one.\n>\n> Said two.\n\nAfter\n";
+    let rendered = render(&markdown::read(source).unwrap(), Format::Docx).unwrap();
+    let read = words("a.docx", &rendered.bytes);
+    assert!(read.starts_with(source), "{read}");
+}
+
+/// Word keeps the properties before a tracked change inside those that replaced them.
+#[test]
+fn former_properties_of_word_files_are_not_read() {
+    let cell = |properties: &str, text: &str| {
+        format!("<w:tc><w:tcPr>{properties}</w:tcPr><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>")
+    };
+    let was = |old: &str| format!("<w:tcPrChange><w:tcPr>{old}</w:tcPr></w:tcPrChange>");
+    let spanned = cell(&was("<w:gridSpan w:val='2'/>"), "x");
+    let merged = cell(&was("<w:vMerge/>"), "");
+    let rows = format!(
+        "<w:tr>{}{}</w:tr><w:tr><w:trPr><w:trPrChange><w:trPr><w:gridBefore w:val='1'/></w:trPr>\
+         </w:trPrChange></w:trPr>{spanned}{merged}</w:tr>",
+        cell("", "A"),
+        cell("", "B"),
+    );
+    let paragraph = "<w:p><w:pPr><w:pPrChange><w:pPr><w:outlineLvl w:val='0'/></w:pPr></w:pPrChange>\
+        </w:pPr><w:r><w:rPr><w:rPrChange><w:rPr><w:b/></w:rPr></w:rPrChange></w:rPr><w:t>text</w:t>\
+        </w:r></w:p>";
+    let file = word_file(&format!("<w:tbl>{rows}</w:tbl>{paragraph}"));
+    assert_eq!(words("a.docx", &file), "| A | B |\n| --- | --- |\n| x |  |\n\ntext");
+}
+
+#[test]
+fn rows_of_word_files_can_begin_after_the_first_column() {
+    let cell = |text: &str| format!("<w:tc><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>");
+    let file = word_file(&format!(
+        "<w:tbl><w:tr>{}{}</w:tr><w:tr><w:trPr><w:gridBefore w:val='1'/></w:trPr>{}</w:tr></w:tbl>",
+        cell("A"),
+        cell("B"),
+        cell("below B")
+    ));
+    assert_eq!(words("a.docx", &file), "| A | B |\n| --- | --- |\n|  | below B |");
+}
+
+/// Word before 2007 merged cells of a row as it merges those of a column.
+#[test]
+fn merged_cells_of_old_word_files_are_marked() {
+    let cell = |merge: &str, text: &str| {
+        let restart = if text.is_empty() { "" } else { " w:val='restart'" };
+        format!(
+            "<w:tc><w:tcPr><w:{merge}{restart}/></w:tcPr><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>"
+        )
+    };
+    let rows = [
+        cell("hMerge", "A") + &cell("hMerge", "") + &cell("vMerge", "B"),
+        cell("hMerge", "C") + &cell("hMerge", "D") + &cell("vMerge", ""),
+    ];
+    let file = word_file(&format!("<w:tbl><w:tr>{}</w:tr></w:tbl>", rows.join("</w:tr><w:tr>")));
+    assert_eq!(words("a.docx", &file), "| A | ← | B |\n| --- | --- | --- |\n| C | D | ↑ |");
+}
+
+/// The text of a shape is inside a run.
+#[test]
+fn the_paragraph_around_a_shape_keeps_its_formatting_link_and_change() {
+    let text = |text: &str| format!("<w:t>{text}</w:t>");
+    let shape =
+        |contents: &str| format!("<w:pict><w:txbxContent>{contents}</w:txbxContent></w:pict>");
+    let linked = "<w:p><w:hyperlink r:id='l'><w:r><w:t>in</w:t></w:r></w:hyperlink></w:p>";
+    let row = |cell: &str| {
+        format!("<w:tbl><w:tr><w:trPr><w:ins/></w:trPr><w:tc>{cell}</w:tc></w:tr></w:tbl>")
+    };
+    for (inner, shown) in [
+        (linked.to_owned(), "[in](https://a.example)"),
+        (row(linked), "| [in](https://a.example) |\n| --- |"),
+    ] {
+        let run = format!("{}{}{}", text("a"), shape(&inner), text("b"));
+        let bold = format!("<w:p><w:r><w:rPr><w:b/></w:rPr>{run}</w:r></w:p>");
+        assert_eq!(words("a.docx", &word_file(&bold)), format!("{shown}\n\n**ab**"));
+        let link = format!("<w:p><w:hyperlink r:id='l'><w:r>{run}</w:r></w:hyperlink></w:p>");
+        let wanted = format!("{shown}\n\n[ab](https://a.example)");
+        assert_eq!(words("a.docx", &word_file(&link)), wanted);
+    }
+    let plain = "<w:p><w:r><w:t>in</w:t></w:r></w:p>";
+    for (inner, shown) in [(plain.to_owned(), "{++in++}"), (row(plain), "| {++in++} |\n| --- |")] {
+        let run = format!("{}{}{}", text("a"), shape(&inner), text("b"));
+        let ins = format!("<w:p><w:ins><w:r>{run}</w:r></w:ins><w:r>{}</w:r></w:p>", text("c"));
+        assert_eq!(words("a.docx", &word_file(&ins)), format!("{shown}\n\n{{++ab++}}c"));
+    }
+}

@@ -1,0 +1,129 @@
+//! Excel workbooks.
+
+use renderers::read;
+
+use super::{package, words, workbook};
+
+/// Cell comments.
+/// Proves MC-26.
+#[test]
+fn comments_of_sheets_are_read() {
+    let comments = "<comments xmlns='m'><authors><author>Ann</author></authors><commentList>\
+        <comment ref='B2' authorId='0'><text><r><t>Check</t></r><r><t> this sum</t></r></text>\
+        </comment></commentList></comments>";
+    let sheet = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'>\
+        <sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/comments1.xml", comments)]);
+    let read = words("a.xlsx", &book);
+    assert!(read.contains("## Comments\n\nAnn: Check this sum"), "no sheet refers to it: {read}");
+    let threads = "<ThreadedComments><threadedComment ref='A1' personId='{P}'><text>Why?</text>\
+        </threadedComment></ThreadedComments>";
+    let people = "<personList><person displayName='Ben' id='{P}'/></personList>";
+    let links = "<Relationships><Relationship Id='r1' Target='../comments1.xml'/>\
+        <Relationship Id='r2' Target='../threadedComments/threadedComment1.xml'/></Relationships>";
+    let book = workbook(&[
+        ("xl/worksheets/sheet1.xml", sheet),
+        ("xl/worksheets/_rels/sheet1.xml.rels", links),
+        ("xl/comments1.xml", comments),
+        ("xl/threadedComments/threadedComment1.xml", threads),
+        ("xl/persons/person.xml", people),
+    ]);
+    let read = words("a.xlsx", &book);
+    let wanted = "## Comments\n\nS!B2: Ann: Check this sum\n\nS!A1: Ben: Why?";
+    assert!(read.ends_with(wanted), "{read}");
+}
+
+/// A file cannot repeat a long text in an unlimited number of places.
+#[test]
+fn texts_of_many_cells_and_comments_are_bounded() {
+    let long = "x".repeat(1 << 20);
+    let comment = "<comment ref='A1' authorId='0'><text><t>note</t></text></comment>";
+    let comments = format!(
+        "<comments><authors><author>{long}</author></authors><commentList>{}</commentList></comments>",
+        comment.repeat(20)
+    );
+    let cell = |row: u32| format!("<row><c r='A{row}' t='s'><v>0</v></c></row>");
+    let cells = (1..=20).map(cell).collect::<Vec<_>>().concat();
+    let sheet = format!("<worksheet><sheetData>{cells}</sheetData></worksheet>");
+    let strings = format!("<sst><si><t>{long}</t></si></sst>");
+    let book =
+        workbook(&[("xl/worksheets/sheet1.xml", &sheet), ("xl/sharedStrings.xml", &strings)]);
+    let read = read::to_markdown("a.xlsx", &book).unwrap();
+    let is_cut = |warning: &String| warning.contains("20 rows") && warning.contains("first 8 rows");
+    assert!(read.warnings.iter().any(is_cut), "{:?}", read.warnings);
+    let sheet =
+        "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/comments1.xml", &comments)]);
+    let read = words("a.xlsx", &book);
+    assert!(read.ends_with(&format!("\n\n{}: note", "x".repeat(200))), "{}", read.len());
+}
+
+/// A time without a date.
+/// Proves MC-26.
+#[test]
+fn a_time_of_day_is_read_as_one() {
+    let sheet = "<worksheet xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'>\
+        <sheetData><row r='1'><c r='A1' s='1'><v>0.5</v></c><c r='B1' s='1'><v>46112.5</v></c>\
+        <c r='C1' s='1'><v>46112</v></c></row></sheetData></worksheet>";
+    let read = words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", sheet)]));
+    assert!(read.contains("| 12:00:00 | 2026-03-31 12:00:00 | 2026-03-31 |"), "{read}");
+}
+
+/// The cells as a spreadsheet shows them: number formats, links, hidden parts, and formulas that
+/// were never calculated, as scripts write them.
+#[test]
+fn sheets_are_read_as_they_are_displayed() {
+    let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+    let office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let rels = "http://schemas.openxmlformats.org/package/2006/relationships";
+    let book = format!(
+        "<workbook xmlns='{main}' xmlns:r='{office}'><sheets><sheet name='A' r:id='rId1'/>\
+         <sheet name='B' state='hidden' r:id='rId2'/></sheets></workbook>"
+    );
+    let styles = format!(
+        "<styleSheet xmlns='{main}'><numFmts><numFmt numFmtId='170' formatCode='#,##0.00\\ \
+         &quot;€&quot;'/></numFmts><cellXfs><xf numFmtId='0'/><xf numFmtId='9'/>\
+         <xf numFmtId='170'/></cellXfs></styleSheet>"
+    );
+    let first = format!(
+        "<worksheet xmlns='{main}' xmlns:r='{office}'><cols><col min='3' max='3' hidden='1'/></cols>\
+         <sheetData><row r='1'><c r='A1' s='1'><v>0.1</v></c><c r='B1' s='2'><v>1234.5</v></c>\
+         <c r='C1' t='inlineStr'><is><t>x</t></is></c></row><row r='2' hidden='1'>\
+         <c r='A2'><f>SUM(A1:A1)</f></c><c r='B2' t='str'><f>B1</f><v>word</v></c></row></sheetData>\
+         <hyperlinks><hyperlink ref='C1' r:id='rId1'/></hyperlinks></worksheet>"
+    );
+    let target = |id: usize, kind: &str, target: &str| {
+        format!("<Relationship Id='rId{id}' Type='{office}/{kind}' Target='{target}'/>")
+    };
+    let sheets = target(1, "worksheet", "worksheets/sheet1.xml")
+        + &target(2, "worksheet", "worksheets/sheet2.xml")
+        + &target(3, "styles", "styles.xml");
+    let links = format!("<Relationships xmlns='{rels}'>{sheets}</Relationships>");
+    let url = target(1, "hyperlink", "https://example.org/");
+    let urls = format!("<Relationships xmlns='{rels}'>{url}</Relationships>");
+    let second = format!("<worksheet xmlns='{main}'><sheetData/></worksheet>");
+    let book = package(&[
+        ("xl/workbook.xml", &book),
+        ("xl/_rels/workbook.xml.rels", &links),
+        ("xl/styles.xml", &styles),
+        ("xl/worksheets/sheet1.xml", &first),
+        ("xl/worksheets/_rels/sheet1.xml.rels", &urls),
+        ("xl/worksheets/sheet2.xml", &second),
+    ]);
+    let read = read::to_markdown("a.xlsx", &book).unwrap();
+    let wanted = "## A\n\n| 10% | 1,234.50 € | [x](https://example.org/) |\n| --- | --- | --- |\n\
+                  | =SUM(A1:A1) | word |  |\n\nHidden rows: 2.\n\nHidden columns: C.\n\n## B (hidden)";
+    assert_eq!(read.markdown, wanted);
+    assert!(read.warnings.iter().any(|w| w.contains("no calculated value")), "{:?}", read.warnings);
+}
+
+/// A workbook over the limit is read up to it, and the rest is described.
+#[test]
+fn the_first_rows_of_a_large_workbook_are_read() {
+    let csv = format!("a,b\n{}", "1,word\n".repeat(150_000));
+    let rendered = renderers::rows::stream(&renderers::Document::default(), &csv).unwrap();
+    let read = read::to_markdown("a.xlsx", &rendered.bytes).unwrap();
+    assert!(read.markdown.lines().count() > 90_000, "{}", read.markdown.len());
+    let sizes = read.warnings.iter().any(|w| w.contains("150001 rows and 2 columns"));
+    assert!(sizes, "{:?}", read.warnings);
+}
