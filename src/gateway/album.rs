@@ -8,10 +8,7 @@ use super::{
     delivery::{delivery, temporary},
     outcome,
 };
-use crate::{
-    store::{db::transient::until_available, outbox::sending::Sending},
-    texts::Language,
-};
+use crate::store::{db::transient::until_available, outbox::sending::Sending};
 
 /// Sends a picture together with the pictures that follow it as one album, if there are any and the
 /// platform accepts them.
@@ -66,17 +63,4 @@ async fn one(gateway: &Gateway, sending: &Sending) -> Result<Delivery> {
         delivery.bytes = Some(gateway.artifacts.read(digest).await?);
     }
     Ok(delivery)
-}
-
-/// Marks a picture that may already have been shown as a possible duplicate.
-pub(super) async fn mark(gateway: &Gateway, sending: &mut Sending) -> Result<()> {
-    if !sending.may_be_shown() {
-        return Ok(());
-    }
-    let Outgoing::File { caption, .. } = &mut sending.what else { return Ok(()) };
-    let mark = Language::of(Some(&sending.language)).words().possible_duplicate;
-    let before = caption.take().map_or_else(String::new, |caption| caption + "\n\n");
-    *caption = Some(before + mark);
-    sending.receipt = None;
-    gateway.store.show_instead(sending).await
 }

@@ -25,14 +25,15 @@ pub(super) async fn show(
     channel: &dyn Channel,
     sending: &mut Sending,
 ) -> Result<Receipt, SendError> {
-    album::mark(gateway, sending).await.map_err(temporary)?;
+    if sending.may_be_shown() {
+        return show_once(gateway, channel, sending).await;
+    }
     if let Some(receipt) = album::show(gateway, channel, sending).await? {
         return Ok(receipt);
     }
     if channel.limits().repeat == Repeat::EditInPlace {
         let is_text = matches!(sending.what, Outgoing::Text { .. });
-        let had_no_answer = is_text && sending.receipt.is_none() && sending.unknowns > 0;
-        if had_no_answer || sending.may_be_shown() {
+        if is_text && sending.receipt.is_none() && sending.unknowns > 0 {
             return show_once(gateway, channel, sending).await;
         }
         if sending.receipt.is_none() {
@@ -103,8 +104,8 @@ async fn remove_unused(
 }
 
 /// Sends a text directly, because the outcome of its placeholder is unknown and a second one must
-/// not follow it, or because it is too short for a placeholder; or a voice note, which no
-/// placeholder can become. The row is marked as possibly shown first, so that later attempts say
+/// not follow it, or because it is too short for a placeholder; or a voice note or picture of an album, which
+/// no placeholder can become. The row is marked as possibly shown first, so that later attempts say
 /// that they may be duplicates.
 async fn show_once(
     gateway: &Gateway,
@@ -137,19 +138,16 @@ async fn show_once(
 /// Marks what may already have been shown as a possible duplicate.
 fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendError> {
     let mark = Language::of(Some(&sending.language)).words().possible_duplicate;
-    if let Outgoing::File { caption: None, .. } = &sending.what {
-        let mut file = sending.what.clone();
-        if let Outgoing::File { caption, .. } = &mut file {
-            *caption = Some(mark.to_owned());
+    let mut what = sending.what.clone();
+    match &mut what {
+        Outgoing::Text { markdown, .. } => *markdown = format!("{mark}\n\n{markdown}"),
+        Outgoing::File { caption, .. } => {
+            let marked = caption.take().map(|caption| format!("{mark}\n\n{caption}"));
+            *caption = Some(marked.unwrap_or_else(|| mark.to_owned()));
         }
-        return Ok(file);
+        _ => {}
     }
-    let Outgoing::Text { markdown, reply_to } = &sending.what else {
-        return Ok(sending.what.clone());
-    };
-    let markdown = format!("{mark}\n\n{markdown}");
-    let mut parts =
-        Outgoing::Text { markdown, reply_to: reply_to.clone() }.degrade(channel.limits());
+    let mut parts = what.degrade(channel.limits());
     match (parts.pop(), parts.is_empty()) {
         (Some(one), true) => Ok(one),
         _ => Err(SendError::Rejected(

@@ -84,12 +84,6 @@ impl Store {
         })
         .await
     }
-
-    /// Replaces the contents of a row that was not shown.
-    pub async fn show_instead(&self, sending: &Sending) -> Result<()> {
-        let sending = sending.clone();
-        self.write("show instead", move |tx| Box::pin(show_instead(tx, sending))).await
-    }
 }
 
 /// Delays a row that has not been attempted yet until the given time, because more pictures may
@@ -175,22 +169,5 @@ async fn note<'s>(
             row.id.as_str()
         );
     }
-    Ok(())
-}
-
-async fn show_instead(tx: &mut Tx<'_>, sending: Sending) -> Result<()> {
-    sql!(
-        tx,
-        execute,
-        "
-        -- replace
-        UPDATE outbox
-        SET body = $1, receipt = NULL
-        WHERE id = $2 AND status = 'waiting' AND lease_node = $3 AND attempts = $4",
-        serde_json::to_string(&sending.what)?,
-        sending.id.as_str(),
-        sending.node.as_str(),
-        sending.attempts
-    );
     Ok(())
 }

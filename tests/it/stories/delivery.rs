@@ -4,18 +4,21 @@ use channels::SendError;
 use chrono::TimeDelta;
 use countersign::testing::{
     crash,
+    gateway::deliver::deliver_ready,
     scripted::{call, calls, say},
     texts::Language,
 };
 use insta::assert_snapshot;
 use serde_json::json;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::messages::with_file;
 use crate::{
     story,
     support::{
         fake_channel::{Fault, Message},
+        process::eventually,
+        tools::Hold,
         world::World,
     },
 };
@@ -92,7 +95,7 @@ story! {
         let gateway = app.gateway.clone();
         // The placeholder is shown; the response to the edit that follows is lost.
         world.room.fails_next(Fault::Before(retry(Some(1))));
-        countersign::testing::gateway::deliver::deliver_ready(&gateway).await.unwrap();
+        deliver_ready(&gateway).await.unwrap();
         world.time_passes(TimeDelta::seconds(600)).await;
         let files = world.room.messages().iter().filter(|m| m.file.is_some()).count();
         assert_eq!(files, 2, "the first page, and the document");
@@ -142,7 +145,7 @@ story! {
         let said = world.said("once more");
         world.takes(&app, "1", said).await;
         while app.worker.advance_ready().await.unwrap() > 0 {}
-        countersign::testing::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
+        deliver_ready(&app.gateway).await.unwrap();
         let stop = world.said("/stop");
         world.takes(&app, "1", stop).await;
         world.settle(&app).await;
@@ -159,7 +162,7 @@ story! {
         let said = world.said("go on");
         world.takes(&app, "1", said).await;
         while app.worker.advance_ready().await.unwrap() > 0 {}
-        countersign::testing::gateway::deliver::deliver_ready(&app.gateway).await.unwrap();
+        deliver_ready(&app.gateway).await.unwrap();
         for command in ["/status", "/whoami"] {
             let said = world.said(command);
             world.takes(&app, "1", said).await;
@@ -179,20 +182,21 @@ story! {
     }
 }
 
-/// Ann sends a photo and gets it back three times in one answer.
-async fn three_pictures(world: &mut World, fault: Option<Fault>) -> Vec<Message> {
+/// Ann sends a photo and gets it back three times in one answer, whose first sends have these
+/// faults.
+async fn three_pictures(world: &mut World, faults: Vec<Fault>) -> Vec<Message> {
     world.room.has_file("f", PHOTO);
     let send = |name: &str| {
         ("send_file".to_owned(), json!({ "filePath": "inbox/a.jpg", "fileName": name }))
     };
     world.model_will(calls(["1.jpg", "2.jpg", "3.jpg"].map(send).to_vec()));
     world.model_will(say("Here they are."));
-    if let Some(fault) = fault {
+    for fault in faults {
         world.room.fails_next(fault);
     }
     let sent = with_file(world, "thrice, please", ("f", "a.jpg"));
     world.happens("1", sent).await;
-    for _ in 0..2 {
+    for _ in 0..5 {
         world.time_passes(TimeDelta::seconds(60)).await;
     }
     assert_eq!(world.last(), "Here they are.");
@@ -210,10 +214,43 @@ fn names(pictures: &[Message]) -> Vec<&str> {
 story! {
     /// Pictures of one answer are grouped, and its text follows them.
     async fn pictures_of_one_answer_are_an_album(world: &mut World) {
-        let pictures = three_pictures(world, None).await;
+        let pictures = three_pictures(world, vec![]).await;
         assert_eq!(names(&pictures), ["1.jpg", "2.jpg", "3.jpg"]);
         assert!(pictures.iter().all(|picture| picture.album == 3), "{pictures:?}");
         assert_eq!(world.room.messages().len(), 4, "no placeholder is left");
+    }
+}
+
+story! {
+    /// A picture waits three seconds for those of other calls that are still running.
+    async fn a_picture_waits_for_calls_that_are_running(world: &mut World) {
+        let hold = Hold::default();
+        world.tools = vec![Arc::new(hold.clone())];
+        world.room.has_file("f", PHOTO);
+        let send = json!({ "filePath": "inbox/a.jpg", "fileName": "1.jpg" });
+        world.model_will(calls(vec![("send_file".into(), send), ("hold".into(), json!({}))]));
+        world.model_will(say("Here it is."));
+        let app = world.node().await;
+        let sent = with_file(world, "go", ("f", "a.jpg"));
+        world.takes(&app, "1", sent).await;
+        let meanwhile = async {
+            hold.is_running().await;
+            let waits = async || {
+                let rows = world.rows_of("outbox").await;
+                rows.iter().any(|row| row.contains("1.jpg")).then_some(())
+            };
+            eventually("the picture is in the outbox", waits).await;
+            deliver_ready(&app.gateway).await.unwrap();
+            assert_eq!(world.room.messages(), []);
+            world.clock.advance(TimeDelta::seconds(4));
+            deliver_ready(&app.gateway).await.unwrap();
+            assert!(world.room.messages()[0].file.is_some());
+            hold.end();
+        };
+        let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.last(), "Here it is.");
     }
 }
 
@@ -222,7 +259,7 @@ story! {
     /// Proves M3.
     async fn an_album_whose_answer_is_lost_comes_again_marked(world: &mut World) {
         let lost = Fault::After(SendError::Unknown("connection reset".into()));
-        let pictures = three_pictures(world, Some(lost)).await;
+        let pictures = three_pictures(world, vec![lost]).await;
         assert_eq!(names(&pictures), ["1.jpg", "1.jpg", "2.jpg", "2.jpg", "3.jpg", "3.jpg"]);
         let words = Language::English.words();
         for picture in &pictures[3..] {
@@ -233,11 +270,24 @@ story! {
 }
 
 story! {
+    /// A picture that may have been shown says so once, however often it is sent.
+    /// Proves M3.
+    async fn a_picture_that_is_sent_several_times_has_one_mark(world: &mut World) {
+        let lost = || Fault::After(SendError::Unknown("connection reset".into()));
+        let down = Fault::Before(SendError::Retry { after: None, reason: "down".into() });
+        let pictures = three_pictures(world, vec![lost(), lost(), down, lost()]).await;
+        assert_eq!(pictures.len(), 8, "{pictures:?}");
+        let mark = Language::English.words().possible_duplicate;
+        assert!(pictures[3..].iter().all(|picture| picture.text == mark), "{pictures:?}");
+    }
+}
+
+story! {
     /// An album that was certainly not sent is sent once, without a mark; its pictures are sent one
     /// by one if the platform rejected one of them.
     async fn an_album_that_is_refused_comes_once(world: &mut World) {
         let refused = SendError::Rejected("IMAGE_PROCESS_FAILED".into());
-        let pictures = three_pictures(world, Some(Fault::Before(refused))).await;
+        let pictures = three_pictures(world, vec![Fault::Before(refused)]).await;
         assert_eq!(names(&pictures), ["1.jpg", "2.jpg", "3.jpg"]);
         assert_eq!(pictures[0].album, 1);
         let words = Language::English.words();

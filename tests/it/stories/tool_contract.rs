@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 use super::delegation::staff;
 use crate::{
     story,
-    support::{program::sandbox, stable_output::stable, world::World},
+    support::{program::sandbox, stable_output::stable, tools::Hold, world::World},
 };
 
 /// A tool made of closures.
@@ -316,31 +316,12 @@ story! {
     }
 }
 
-/// A tool that waits, so that the story can act while it runs.
-struct Hold {
-    reached: Arc<Semaphore>,
-    go: Arc<Semaphore>,
-}
-
-#[async_trait]
-impl Tool for Hold {
-    fn spec(&self) -> ToolSpec {
-        spec("hold", &json!({}))
-    }
-
-    async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
-        self.reached.add_permits(1);
-        self.go.acquire().await.unwrap().forget();
-        Ok("held".into())
-    }
-}
-
 story! {
     /// A tool that is added during a turn is offered in the next request to the model.
     /// Proves IC-52.
     async fn a_new_tool_is_there_in_the_same_turn(world: &mut World) {
-        let (reached, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-        world.tools = vec![Arc::new(Hold { reached: reached.clone(), go: go.clone() })];
+        let hold = Hold::default();
+        world.tools = vec![Arc::new(hold.clone())];
         world.model_will(call("hold", json!({})));
         world.model_will(call("fresh", json!({})));
         world.model_will(say("It is there."));
@@ -348,9 +329,9 @@ story! {
         let said = world.said("go");
         world.takes(&app, "1", said).await;
         let meanwhile = async {
-            reached.acquire().await.unwrap().forget();
+            hold.is_running().await;
             app.add_tool(Made::tool(spec("fresh", &json!({})), |_| Ok("fresh indeed".into()))).unwrap();
-            go.add_permits(1);
+            hold.end();
         };
         let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
         advanced.unwrap();
