@@ -7,6 +7,7 @@ It offers what stands in FOLDER/tools.json, and writes what it is told to FOLDER
 import json
 import pathlib
 import sys
+import time
 
 folder = pathlib.Path(sys.argv[1])
 
@@ -67,6 +68,10 @@ def call(params, messages):
         case "order":
             # What it needs to know stands in its arguments.
             say(id=99, method="elicitation/create", params=params["arguments"])
+            if (folder / "impatient").exists():
+                while not (folder / "bored").exists():
+                    time.sleep(0.01)
+                return text("Nobody answered.")
             answer = next(messages)
             while answer.get("id") != 99:
                 answer = next(messages)

@@ -161,14 +161,19 @@ story! {
 }
 
 story! {
-    /// Maintenance seals what was recorded.
+    /// Maintenance seals what was recorded, also more chains than fit into one seal.
     async fn maintenance_seals_the_audit(world: &mut World) {
         lives(world).await;
+        let chains = "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 600)
+                      SELECT 'chain ' || n, 1, 'hash', 0 FROM counted";
+        world.tampers(&format!("INSERT INTO audit_heads (chain, n, hash, sealed) {chains}")).await;
         let sealed = async |world: &World| rows(world).await.iter().any(|row| row.chain == "seals");
         assert!(!sealed(world).await);
         let app = world.node().await;
         maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
         assert!(sealed(world).await);
+        world.tampers("CREATE VIEW unsealed AS SELECT chain FROM audit_heads WHERE sealed < n AND chain <> 'seals'").await;
+        assert_eq!(world.rows_of("unsealed").await, [""; 0]);
     }
 }
 

@@ -9,7 +9,7 @@ use countersign::testing::{
         event::{Event, VISITOR},
         role::Role,
     },
-    scripted::{call, say},
+    scripted::{Gate, call, say, wait},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
@@ -45,6 +45,11 @@ impl FaultyServer {
 
     fn offers_prompts(&self, prompts: &Value) {
         std::fs::write(self.folder.join("prompts.json"), prompts.to_string()).unwrap();
+    }
+
+    /// Creates an empty file in the server's folder.
+    fn has(&self, file: &str) {
+        std::fs::write(self.folder.join(file), "").unwrap();
     }
 
     /// How often the server was told that.
@@ -298,8 +303,10 @@ story! {
 }
 
 story! {
-    /// In a group, where people also write to each other, only a reply to the question answers it.
+    /// In a group, where people also write to each other, only a reply to the question answers it,
+    /// and only that of the person who is asked.
     async fn in_a_group_an_elicitation_is_answered_by_a_reply(world: &mut World) {
+        world.allow = ["1", "2"].map(str::to_owned).to_vec();
         let _server = FaultyServer::with(world, &json!([tool("order")]));
         let properties = json!({ "name": { "type": "string" } });
         let schema =
@@ -317,12 +324,16 @@ story! {
         let call = UnderWay { app, turn };
         call.shows(world, "The tool server **m** asks you:").await;
         let question = (world.room.messages().len() - 1).to_string();
-        let aside = world.said("Bob");
+        let reply = |mut said: IncomingContent| {
+            if let IncomingContent::Text { reply_to, .. } = &mut said {
+                *reply_to = Some(question.clone());
+            }
+            said
+        };
+        let (aside, others) = (world.said("Bob"), reply(world.said("Eve")));
         world.takes_at(World::group(), &call.app, "1", aside).await;
-        let mut answer = world.said("Ann");
-        if let IncomingContent::Text { reply_to, .. } = &mut answer {
-            *reply_to = Some(question);
-        }
+        world.takes_at(World::group(), &call.app, "2", others).await;
+        let answer = reply(world.said("Ann"));
         world.takes_at(World::group(), &call.app, "1", answer).await;
         world.model_will(say("Ordered."));
         call.ends(world).await;
@@ -406,6 +417,27 @@ story! {
         world.settle(&next).await;
         assert_snapshot!(world.last(), @r"**m\_order** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
         assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
+    }
+}
+
+story! {
+    /// If a server does not wait for the answer, its question is withdrawn when the call ends, and
+    /// not only with the turn.
+    async fn a_question_is_withdrawn_when_its_call_ends(world: &mut World) {
+        let server = FaultyServer::with(world, &json!([tool("order")]));
+        server.has("impatient");
+        let call = UnderWay::asks_again(world, &json!({ "sure": { "type": "boolean" } })).await;
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(say("Then not."));
+        server.has("bored");
+        gate.reached().await;
+        deliver::deliver_ready(&call.app.gateway).await.unwrap();
+        assert!(world.press_if_there("Yes").is_none(), "{}", world.shown());
+        gate.open();
+        call.ends(world).await;
+        assert_eq!(world.last(), "Then not.");
+        assert_eq!(world.results().await, ["Nobody answered."]);
     }
 }
 
