@@ -2,10 +2,9 @@
 //! and an HTML page made from it.
 
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use utoipa::openapi::{Info, OpenApi, OpenApiBuilder};
 
-use super::{ROOT, examples, idempotency::KEY};
+use super::{Locks, ROOT, examples, idempotency::KEY};
 use crate::{
     admin::{problem::PROBLEM, templates},
     journal::role::Role,
@@ -142,10 +141,9 @@ fn meaning(status: u16) -> &'static str {
     }
 }
 
-/// The required role, by path and method. It is read from the declarations, because every start
-/// needs it, and the complete document takes more memory and is rarely requested.
-pub fn locks(declared: &OpenApi) -> BTreeMap<String, BTreeMap<String, Role>> {
-    let mut locks: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+/// Adds the required roles of these operations. They are read from the declarations, because every
+/// start needs them, and the complete document takes more memory and is rarely requested.
+pub fn add_locks(declared: &OpenApi, locks: &mut Locks) {
     for (path, item) in &declared.paths.paths {
         let methods = [
             ("get", &item.get),
@@ -163,7 +161,6 @@ pub fn locks(declared: &OpenApi) -> BTreeMap<String, BTreeMap<String, Role>> {
             }
         }
     }
-    locks
 }
 
 /// Path, method and operation.

@@ -64,11 +64,14 @@ use crate::journal::role::Role;
 /// The root of the API.
 const ROOT: &str = "/api/v1";
 
+/// The required role by path and method.
+type Locks = BTreeMap<String, BTreeMap<String, Role>>;
+
 /// The API as served.
 pub struct Api {
     pub admin: Arc<Admin>,
-    /// The required role by path and method, as in the document.
-    locks: BTreeMap<String, BTreeMap<String, Role>>,
+    /// As in the document.
+    locks: Locks,
 }
 
 impl Api {
@@ -86,47 +89,51 @@ impl Api {
     }
 }
 
-fn resources() -> OpenApiRouter<Arc<Admin>> {
-    OpenApiRouter::new()
-        .merge(approvals::routes())
-        .merge(grants::routes())
-        .merge(halt::routes())
-        .merge(audit::routes())
-        .merge(tokens::routes())
-        .merge(sessions::routes())
-        .merge(rules::routes())
-        .merge(tools::routes())
-        .merge(mcp::routes())
-        .merge(wasm::routes())
-        .merge(people::routes())
-        .merge(dead_letters::routes())
-        .merge(webhooks::routes())
-        .merge(schedules::routes())
-        .merge(schedule_plans::routes())
-        .merge(wiki::routes())
-        .merge(conversations::routes())
-        .merge(export::routes())
-        .merge(artifacts::routes())
-        .merge(channels::routes())
-        .merge(inventory::routes())
-        .merge(settings::routes())
-}
+/// The routes and declarations of each resource.
+const RESOURCES: [fn() -> OpenApiRouter<Arc<Admin>>; 22] = [
+    approvals::routes,
+    grants::routes,
+    halt::routes,
+    audit::routes,
+    tokens::routes,
+    sessions::routes,
+    rules::routes,
+    tools::routes,
+    mcp::routes,
+    wasm::routes,
+    people::routes,
+    dead_letters::routes,
+    webhooks::routes,
+    schedules::routes,
+    schedule_plans::routes,
+    wiki::routes,
+    conversations::routes,
+    export::routes,
+    artifacts::routes,
+    channels::routes,
+    inventory::routes,
+    settings::routes,
+];
 
 /// The OpenAPI document of this build, as `/openapi.json` serves it.
 pub fn openapi() -> Value {
-    document::complete(declared().get_openapi())
+    // Several resources may have operations on one path, which `nest` would replace.
+    let merged = RESOURCES.iter().fold(OpenApiRouter::new(), |all, own| all.merge(own()));
+    let document = OpenApiRouter::with_openapi(document::begun()).nest(ROOT, merged);
+    document::complete(document.get_openapi())
 }
 
 /// Made when it is first requested, because it is one of the largest objects of an idle gateway.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(openapi);
 
-fn declared() -> OpenApiRouter<Arc<Admin>> {
-    OpenApiRouter::with_openapi(document::begun()).nest(ROOT, resources())
-}
-
 pub fn router(admin: Arc<Admin>) -> Router<Arc<Admin>> {
-    let (routes, declared) = declared().split_for_parts();
-    let locks = document::locks(&declared);
+    let (mut routes, mut locks) = (Router::new(), BTreeMap::new());
+    for resource in RESOURCES {
+        // The declarations of one resource are dropped before those of the next are made.
+        let (own, declared) = OpenApiRouter::new().nest(ROOT, resource()).split_for_parts();
+        routes = routes.merge(own);
+        document::add_locks(&declared, &mut locks);
+    }
     let api = Arc::new(Api { admin, locks });
     routes
         .route_layer(from_fn_with_state(api, caller::admit))
