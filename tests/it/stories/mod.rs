@@ -21,6 +21,7 @@ pub mod delegation;
 mod delivery;
 mod disclosure;
 mod drafts;
+mod elicitation;
 mod erasure;
 mod extensions;
 mod file_edits;
