@@ -103,10 +103,10 @@ async fn remove_unused(
     }
 }
 
-/// Sends a text directly, because the outcome of its placeholder is unknown and a second one must
-/// not follow it, or because it is too short for a placeholder; or a voice note or picture of an album, which
-/// no placeholder can become. The row is marked as possibly shown first, so that later attempts say
-/// that they may be duplicates.
+/// Sends directly what no placeholder can become: a text that is too short for one, or whose
+/// placeholder had an unknown outcome, so that a second one must not follow it; a voice note; a
+/// picture that may have been shown in an album. The row is marked as possibly shown first, so that
+/// later attempts say that they may be duplicates.
 async fn show_once(
     gateway: &Gateway,
     channel: &dyn Channel,

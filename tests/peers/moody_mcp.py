@@ -3,6 +3,8 @@
 usage: moody_mcp.py FOLDER
 
 It offers what stands in FOLDER/tools.json, and writes what it is told to FOLDER/heard.
+If FOLDER/impatient exists, it does not wait for the answers to its questions: the call ends as soon
+as FOLDER/bored exists.
 """
 import json
 import pathlib
