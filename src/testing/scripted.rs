@@ -128,7 +128,8 @@ impl Gate {
         pass(&self.reached).await;
     }
 
-    async fn stand(&self) {
+    /// Stops at the gate until it is opened.
+    pub async fn stand(&self) {
         self.reached.add_permits(1);
         pass(&self.opened).await;
     }

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use countersign::testing::{
     crash,
     gateway::deliver::deliver_ready,
-    scripted::{call, calls, say},
+    scripted::{Gate, call, calls, say},
     texts::Language,
 };
 use insta::assert_snapshot;
@@ -224,8 +224,8 @@ story! {
 story! {
     /// A picture waits three seconds for those of other calls that are still running.
     async fn a_picture_waits_for_calls_that_are_running(world: &mut World) {
-        let hold = Hold::default();
-        world.tools = vec![Arc::new(hold.clone())];
+        let gate = Gate::new();
+        world.tools = vec![Arc::new(Hold(gate.clone()))];
         world.room.has_file("f", PHOTO);
         let send = json!({ "filePath": "inbox/a.jpg", "fileName": "1.jpg" });
         world.model_will(calls(vec![("send_file".into(), send), ("hold".into(), json!({}))]));
@@ -234,7 +234,7 @@ story! {
         let sent = with_file(world, "go", ("f", "a.jpg"));
         world.takes(&app, "1", sent).await;
         let meanwhile = async {
-            hold.is_running().await;
+            gate.reached().await;
             let waits = async || {
                 let rows = world.rows_of("outbox").await;
                 rows.iter().any(|row| row.contains("1.jpg")).then_some(())
@@ -245,7 +245,7 @@ story! {
             world.clock.advance(TimeDelta::seconds(4));
             deliver_ready(&app.gateway).await.unwrap();
             assert!(world.room.messages()[0].file.is_some());
-            hold.end();
+            gate.open();
         };
         let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
         advanced.unwrap();

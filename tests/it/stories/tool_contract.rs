@@ -8,7 +8,7 @@ use countersign::testing::{
         policy::Action,
     },
     config::{AgentEntry, limits::ToolLimitEntry},
-    scripted::{call, calls, say},
+    scripted::{Gate, call, calls, say},
     tools::{Context, Output, Tool, ToolError},
 };
 use insta::assert_snapshot;
@@ -320,8 +320,8 @@ story! {
     /// A tool that is added during a turn is offered in the next request to the model.
     /// Proves IC-52.
     async fn a_new_tool_is_there_in_the_same_turn(world: &mut World) {
-        let hold = Hold::default();
-        world.tools = vec![Arc::new(hold.clone())];
+        let gate = Gate::new();
+        world.tools = vec![Arc::new(Hold(gate.clone()))];
         world.model_will(call("hold", json!({})));
         world.model_will(call("fresh", json!({})));
         world.model_will(say("It is there."));
@@ -329,9 +329,9 @@ story! {
         let said = world.said("go");
         world.takes(&app, "1", said).await;
         let meanwhile = async {
-            hold.is_running().await;
+            gate.reached().await;
             app.add_tool(Made::tool(spec("fresh", &json!({})), |_| Ok("fresh indeed".into()))).unwrap();
-            hold.end();
+            gate.open();
         };
         let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
         advanced.unwrap();

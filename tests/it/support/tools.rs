@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use countersign::testing::{
     agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
+    scripted::Gate,
     tools::{Context, Output, Tool, ToolError},
 };
 use serde_json::{Value, json};
@@ -10,7 +11,6 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use tokio::sync::Semaphore;
 
 /// A tool that must not run twice and requires an approval.
 pub struct Delete(pub Arc<AtomicUsize>);
@@ -69,30 +69,8 @@ impl Tool for Page {
     }
 }
 
-/// A tool that waits, so that the story can act while it runs.
-#[derive(Clone)]
-pub struct Hold {
-    running: Arc<Semaphore>,
-    ended: Arc<Semaphore>,
-}
-
-impl Default for Hold {
-    fn default() -> Self {
-        Self { running: Arc::new(Semaphore::new(0)), ended: Arc::new(Semaphore::new(0)) }
-    }
-}
-
-impl Hold {
-    /// Waits until a call is running.
-    pub async fn is_running(&self) {
-        self.running.acquire().await.unwrap().forget();
-    }
-
-    /// Ends a call.
-    pub fn end(&self) {
-        self.ended.add_permits(1);
-    }
-}
+/// A tool that waits at a gate, so that the story can act while it runs.
+pub struct Hold(pub Gate);
 
 #[async_trait]
 impl Tool for Hold {
@@ -102,8 +80,7 @@ impl Tool for Hold {
     }
 
     async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
-        self.running.add_permits(1);
-        self.ended.acquire().await.unwrap().forget();
+        self.0.stand().await;
         Ok(Output::text("held"))
     }
 }
