@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::budgets::{TABLE_CELLS, TABLE_COLUMNS};
+use crate::counted::listed;
 use crate::markdown::clean;
 
 /// Objects in objects become columns down to this level.
@@ -14,16 +15,52 @@ const MEMBERS: usize = 64;
 /// An object with a longer key stays as it is, since the key is repeated in the name of each column.
 const KEY_BYTES: usize = 255;
 
-/// The number of columns named in a warning.
-const NAMED: usize = 5;
+/// A column with objects that stay as they are.
+struct WholeObjects {
+    name: String,
+    why: WholeReason,
+}
+
+/// Why objects stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WholeReason {
+    OtherValues,
+    LongKey,
+    ManyKeys,
+    SameNames,
+    Levels,
+    Width,
+}
+
+impl WholeReason {
+    const ALL: [Self; 6] = [
+        Self::OtherValues,
+        Self::LongKey,
+        Self::ManyKeys,
+        Self::SameNames,
+        Self::Levels,
+        Self::Width,
+    ];
+
+    fn sentence(self) -> String {
+        match self {
+            Self::OtherValues => "other rows have no object there".to_owned(),
+            Self::LongKey => format!("their name has more than {KEY_BYTES} bytes"),
+            Self::ManyKeys => format!("they have more than {MEMBERS} keys"),
+            Self::SameNames => "their columns would have the names of other columns".to_owned(),
+            Self::Levels => format!("they have more than {LEVELS} levels"),
+            Self::Width => "the table would be too large".to_owned(),
+        }
+    }
+}
 
 /// The columns of some rows.
 #[derive(Default)]
 pub struct JsonColumns<'v> {
     /// The keys that lead to the values of each column.
     pub paths: Vec<Vec<&'v str>>,
-    /// The names of columns that have objects, if these cannot become columns.
-    pub whole: Vec<String>,
+    /// The columns that have objects which cannot become columns.
+    whole: Vec<WholeObjects>,
 }
 
 impl<'v> JsonColumns<'v> {
@@ -33,6 +70,9 @@ impl<'v> JsonColumns<'v> {
         let down_to = |levels| {
             let mut columns = Self::default();
             columns.add(rows, &[], levels);
+            if levels < LEVELS {
+                columns.blame_width();
+            }
             columns
         };
         let fits = |columns: &Self| {
@@ -47,20 +87,27 @@ impl<'v> JsonColumns<'v> {
         self.paths.iter().map(|path| path.join(".")).collect()
     }
 
-    /// A warning about the objects that stay as they are.
+    /// A warning about the objects that stay as they are, with the reasons.
     pub fn warning(&self) -> Option<String> {
-        let named: Vec<String> =
-            self.whole.iter().take(NAMED).map(|name| format!("“{}”", clean::line(name))).collect();
-        let more = self.whole.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!named.is_empty()).then(|| {
-            format!(
-                "The objects in {}{more} are shown as JSON, since they cannot become columns: they \
-                 have more than {MEMBERS} keys or {LEVELS} levels, other rows have no object there, \
-                 the table would be too wide, or names would be too long or occur twice.",
-                named.join(", ")
-            )
-        })
+        let sentences = WholeReason::ALL.into_iter().filter_map(|why| {
+            let names = self.whole.iter().filter(|column| column.why == why);
+            let names: Vec<String> = names.map(|column| clean::line(&column.name)).collect();
+            let listed = listed(names.iter().map(String::as_str));
+            let sentence = why.sentence();
+            let text = format!("The objects in {listed} are shown as JSON, since {sentence}.");
+            (!names.is_empty()).then_some(text)
+        });
+        let sentences: Vec<String> = sentences.collect();
+        (!sentences.is_empty()).then(|| sentences.join(" "))
+    }
+
+    /// Fewer levels than usual are shown, because the table would be too large.
+    fn blame_width(&mut self) {
+        for column in &mut self.whole {
+            if column.why == WholeReason::Levels {
+                column.why = WholeReason::Width;
+            }
+        }
     }
 
     /// Adds the columns of objects at a path, in the order in which their keys come first.
@@ -69,32 +116,40 @@ impl<'v> JsonColumns<'v> {
         let mut parts = Vec::new();
         for key in keys(rows) {
             let path = [path, &[key]].concat();
-            let mut inner = Self::default();
-            if let Some(ObjectMembers { objects, has_others: false }) = members.get(key)
-                && levels > 1
-                && key.len() <= KEY_BYTES
-            {
-                inner.add(objects, &path, levels - 1);
-            }
-            if inner.paths.len() > MEMBERS {
-                inner = Self::default();
-            }
+            let inner = match members.get(key) {
+                None => None,
+                Some(ObjectMembers { has_others: true, .. }) => Some(Err(WholeReason::OtherValues)),
+                Some(_) if key.len() > KEY_BYTES => Some(Err(WholeReason::LongKey)),
+                Some(_) if levels < 2 => Some(Err(WholeReason::Levels)),
+                Some(ObjectMembers { objects, .. }) => {
+                    let mut inner = Self::default();
+                    inner.add(objects, &path, levels - 1);
+                    let fits = inner.paths.len() <= MEMBERS;
+                    Some(if fits { Ok(inner) } else { Err(WholeReason::ManyKeys) })
+                }
+            };
             parts.push((path, inner));
         }
         // A column has a name of its own: `x` in `meta` is not the key `meta.x`.
         let mut uses: HashMap<String, usize> = HashMap::new();
-        let names = parts.iter().flat_map(|(path, inner)| [path].into_iter().chain(&inner.paths));
-        names.for_each(|path| *uses.entry(path.join(".")).or_default() += 1);
-        for (path, mut inner) in parts {
-            let is_free = inner.names().iter().all(|name| uses[name] == 1);
-            if !inner.paths.is_empty() && is_free {
-                self.paths.append(&mut inner.paths);
-                self.whole.append(&mut inner.whole);
-                continue;
-            }
-            if path.last().is_some_and(|key| members.contains_key(key)) {
-                self.whole.push(path.join("."));
-            }
+        for (path, inner) in &parts {
+            let below = inner.iter().flatten().flat_map(|inner| &inner.paths);
+            [path].into_iter().chain(below).for_each(|path| {
+                *uses.entry(path.join(".")).or_default() += 1;
+            });
+        }
+        for (path, inner) in parts {
+            let why = match inner {
+                Some(Ok(mut inner)) if inner.names().iter().all(|name| uses[name] == 1) => {
+                    self.paths.append(&mut inner.paths);
+                    self.whole.append(&mut inner.whole);
+                    continue;
+                }
+                Some(Ok(_)) => Some(WholeReason::SameNames),
+                Some(Err(why)) => Some(why),
+                None => None,
+            };
+            self.whole.extend(why.map(|why| WholeObjects { name: path.join("."), why }));
             self.paths.push(path);
         }
     }

@@ -12,7 +12,7 @@
 //! - `package`: code shared by Word and PowerPoint: the zip of parts, text widths, appearance,
 //!   pictures
 //! - `color`: colours of themes and templates; `number_text`: numbers in the formats of spreadsheets
-//! - `rendered`: the result of a rendering
+//! - `rendered`: the result of a rendering; `counted`: numbers with their nouns
 //! - [`pdf`], [`docx`], [`pptx`], [`xlsx`]: one folder per format, one file per concern
 //! - [`read`]: uploaded files to Markdown
 //! - [`edit`]: changes existing files
@@ -27,6 +27,7 @@ pub mod brand;
 pub mod budgets;
 pub mod chart;
 mod color;
+mod counted;
 pub mod document;
 pub mod docx;
 pub mod edit;

@@ -196,13 +196,26 @@ pub struct RecordSheet {
     pub warning: Option<String>,
 }
 
+/// Whether a number has a larger exponent than a number of a program can have.
+fn is_out_of_range(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("number out of range")
+}
+
 /// JSON, or JSON Lines: a value on each line.
 pub fn json(text: &str) -> Result<Value, RenderError> {
+    let out_of_range = |line: usize, column: usize| {
+        RenderError::Invalid(format!(
+            "A number of the JSON is out of range: line {line}, column {column}."
+        ))
+    };
     let odd = |place: String, error: &serde_json::Error| {
         RenderError::Invalid(format!("This is neither JSON nor JSON Lines{place}: {error}."))
     };
     let whole = match serde_json::from_str(text) {
         Ok(value) => return Ok(value),
+        Err(error) if is_out_of_range(&error) => {
+            return Err(out_of_range(error.line(), error.column()));
+        }
         Err(error) => error,
     };
     let mut values = Vec::new();
@@ -210,6 +223,9 @@ pub fn json(text: &str) -> Result<Value, RenderError> {
     for (at, line) in lines {
         match serde_json::from_str::<Value>(line) {
             Ok(value) => values.push(value),
+            Err(error) if is_out_of_range(&error) => {
+                return Err(out_of_range(at + 1, error.column()));
+            }
             Err(_) if values.len() < 2 => return Err(odd(String::new(), &whole)),
             Err(error) => return Err(odd(format!(", because of line {}", at + 1), &error)),
         }

@@ -8,7 +8,7 @@ use crate::document::{Align, Block, Given, Inline, Meta, Table};
 use crate::markdown::clean;
 use crate::records::{RecordSheet, Records, sheets, too_wide};
 pub use crate::xlsx::stream;
-use crate::xlsx::{self, FORMULAS};
+use crate::xlsx::{self, no_formulas};
 use crate::{Document, RenderError, Warning};
 
 /// A document with one table from CSV: fields separated by commas (semicolons or tabs, if the first
@@ -87,7 +87,7 @@ fn document(title: &str, sheets: Vec<RecordSheet>, commas: bool) -> Result<Docum
         }));
     }
     if formulas > 0 {
-        document.warnings.push(format!("{formulas} {FORMULAS}.").into());
+        document.warnings.push(no_formulas(formulas).into());
     }
     Ok(document)
 }
@@ -225,6 +225,10 @@ mod tests {
         assert_eq!(parse_json("[1]").unwrap(), json!([1]));
         let error = parse_json("{\"a\":1}\n{\"a\":2}\n{").unwrap_err();
         assert!(error.to_string().contains("line 3"), "{error}");
+        for text in ["[1,\n1e400]", "{\"a\":1}\n{\"a\":1e400}\n"] {
+            let error = parse_json(text).unwrap_err().to_string();
+            assert!(error.contains("out of range: line 2"), "{error}");
+        }
         assert!(parse_json("{\"a\":").is_err() && parse_json("").is_err());
     }
 

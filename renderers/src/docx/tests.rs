@@ -359,13 +359,7 @@ fn control_characters_are_dropped_and_counted() {
         ..Document::default()
     });
     assert_eq!(parts.text(BODY, "w:t"), "abcdx[0m");
-    assert!(
-        warnings
-            .iter()
-            .any(|w| w.starts_with("4 control characters")
-                || w.starts_with("4 control character(s)")),
-        "{warnings:?}"
-    );
+    assert!(warnings.iter().any(|w| w.starts_with("4 control characters")), "{warnings:?}");
 }
 
 /// Short quotes and tables are kept on one page, in their order.

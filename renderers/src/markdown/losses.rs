@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{budgets::NESTING, package::warnings::Warnings, rendered::Warning};
+use crate::{budgets::NESTING, counted::counted, package::warnings::Warnings, rendered::Warning};
 
 /// The number of examples per sentence.
 const EXAMPLES: usize = 5;
@@ -45,7 +45,9 @@ impl Losses {
     pub fn warnings(&self) -> Vec<Warning> {
         let mut sentences = Vec::new();
         if self.controls > 0 {
-            sentences.push(format!("{} control characters were removed.", self.controls));
+            let (one, several) =
+                ("control character was removed.", "control characters were removed.");
+            sentences.push(counted(self.controls, one, several));
         }
         if !self.tags.is_empty() {
             let tags: Vec<&str> = self.tags.iter().map(String::as_str).collect();
@@ -94,6 +96,6 @@ mod tests {
         let warnings =
             markdown::read(&(0..40_000).map(picture).collect::<String>()).unwrap().warnings;
         assert_eq!(warnings.len(), 51);
-        assert_eq!(warnings[50], "39950 more warning(s) are not listed.");
+        assert_eq!(warnings[50], "39950 more warnings are not listed.");
     }
 }

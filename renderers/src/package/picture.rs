@@ -21,6 +21,9 @@ const PIXELS: u64 = 40_000_000;
 const PICTURES: usize = 64;
 const DECODED_BYTES: u64 = 512 << 20;
 
+/// Why a picture that the document names is not shown, if there is no file for it.
+pub const MISSING: &str = "there is no such file";
+
 /// English Metric Units per pixel, at 96 pixels per inch.
 pub const EMU_PER_PIXEL: i64 = 9_525;
 
@@ -179,7 +182,7 @@ impl<'f> Album<'f> {
     }
 
     fn find<'d>(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
-        let bytes = document.assets.get(url).ok_or("the picture file is missing")?;
+        let bytes = document.assets.get(url).ok_or(MISSING)?;
         let picture = Picture::read(bytes, self.fonts)?;
         if self.urls.iter().any(|known| known == url) {
             return Ok(picture);
@@ -302,7 +305,7 @@ pub(crate) mod tests {
             "not PNG, JPEG",
             "b.png is shown as its text: it is damaged",
             "c.svg is",
-            "file is missing",
+            "no such file",
         ] {
             assert!(said.contains(reason), "{reason} in {said}");
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::counted::counted;
 use crate::rendered::Warning;
 
 /// Warnings, in the order in which they were added.
@@ -39,7 +40,8 @@ impl Warnings {
 
     /// The warnings, with one that counts those that are not listed.
     pub fn list(&self) -> Vec<Warning> {
-        let more = format!("{} more warning(s) are not listed.", self.unlisted);
+        let (one, several) = ("more warning is not listed.", "more warnings are not listed.");
+        let more = counted(self.unlisted, one, several);
         let mut warnings = self.listed.clone();
         warnings.extend((self.unlisted > 0).then(|| more.into()));
         warnings
@@ -47,9 +49,12 @@ impl Warnings {
 
     pub fn finish(mut self, dropped: usize) -> Vec<Warning> {
         if dropped > 0 {
-            let warning = format!(
-                "{dropped} control character(s) were removed, because Office files cannot contain them."
+            let characters = counted(
+                dropped,
+                "control character was removed",
+                "control characters were removed",
             );
+            let warning = format!("{characters}, because Office files cannot contain them.");
             self.listed.push(warning.into());
         }
         self.list()
@@ -70,7 +75,7 @@ mod tests {
         }
         let listed = warnings.finish(2);
         assert_eq!(listed.iter().filter(|s| **s == "a").count(), 1);
-        assert_eq!(*listed.last().unwrap(), "11 more warning(s) are not listed.");
+        assert_eq!(*listed.last().unwrap(), "11 more warnings are not listed.");
         assert!(listed.iter().any(|s| s.to_string().starts_with("2 control")));
     }
 

@@ -21,6 +21,7 @@ use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline, Mark, leads_to_caption};
 use crate::latex;
+use crate::package::picture::MISSING;
 use crate::package::text::{PictureText, named};
 use crate::rendered::Warning;
 
@@ -162,7 +163,7 @@ impl<'a> Drawing<'a> {
     pub fn drawable(&self, url: &str) -> Result<&'a PdfPicture, String> {
         match self.pictures.get(url) {
             Some(picture) => picture.as_ref().map_err(Clone::clone),
-            None => Err("there is no such file".to_owned()),
+            None => Err(MISSING.to_owned()),
         }
     }
 

@@ -16,10 +16,13 @@ pub fn csv(text: &str) -> Reading {
 
 /// A list of objects, a list of lists, or an object of such lists.
 pub fn json(text: &str) -> Reading {
-    let Ok(value) = crate::records::json(text) else {
-        let mut reading = Reading::of(Kind::Json, text.to_owned());
-        reading.warnings.push("This is not valid JSON.".into());
-        return reading;
+    let value = match crate::records::json(text) {
+        Ok(value) => value,
+        Err(problem) => {
+            let mut reading = Reading::of(Kind::Json, text.to_owned());
+            reading.warnings.push(problem.to_string());
+            return reading;
+        }
     };
     let mut words = Words::default();
     let tables = sheets("", &value).ok().map(|sheets| {

@@ -14,6 +14,7 @@ use super::{
     words::Words,
     workbook::{Rows, SheetCells, Workbook},
 };
+use crate::counted::counted;
 
 /// The minimum number of cells that are shown of each sheet of a large workbook.
 const MIN_CELLS: usize = 500;
@@ -94,8 +95,10 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     }
     reading.warnings.append(&mut budget.sizes);
     if uncalculated > 0 {
-        reading.warnings.push(format!(
-            "{uncalculated} formulas have no calculated value and are shown as formulas."
+        reading.warnings.push(counted(
+            uncalculated,
+            "formula has no calculated value and is shown as a formula.",
+            "formulas have no calculated value and are shown as formulas.",
         ));
     }
     reading.warnings.extend(has_merged.then(|| MERGED.to_owned()));

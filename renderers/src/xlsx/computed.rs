@@ -14,6 +14,7 @@ use super::signs::Signs;
 use super::table::short;
 use super::totals;
 use crate::Document;
+use crate::counted::counted;
 use crate::document::{Block, Definition, Inline, Item, List, Table};
 use crate::number_text;
 use crate::pdf::fontset::Fonts;
@@ -101,7 +102,9 @@ impl Failures {
 
     fn warnings(mut self) -> Vec<Warning> {
         if self.unnamed > 0 {
-            let more = format!("{} more formula(s) are kept as text.", self.unnamed);
+            let (one, several) =
+                ("more formula is kept as text.", "more formulas are kept as text.");
+            let more = counted(self.unnamed, one, several);
             self.formulas.push(more);
         }
         self.formulas.into_iter().chain(self.totals).map(Warning::from).collect()

@@ -40,7 +40,7 @@ mod widths;
 
 pub(crate) use cells::is_bare;
 pub(crate) use computed::computed;
-pub(crate) use stream::FORMULAS;
+pub(crate) use stream::no_formulas;
 pub use stream::stream;
 
 use crate::Document;

@@ -9,6 +9,7 @@ use super::runs::{Run, RunStyle, Runs, width, without_pictures};
 use super::sheet::SheetCell;
 use super::table::WRAP_WIDTH;
 use crate::document::Inline;
+use crate::package::picture::MISSING;
 use crate::package::upright::upright;
 use crate::package::vector::{self, Raster};
 use crate::pdf::fontset::Fonts;
@@ -221,7 +222,7 @@ impl Pages<'_> {
         if let Some(known) = self.images.get(url) {
             return known.clone();
         }
-        let picture = self.pictures.get(url).ok_or("there is no such file")?;
+        let picture = self.pictures.get(url).ok_or(MISSING)?;
         let image = image(picture, self.fonts).map(|(image, _)| image);
         self.images.insert(url.to_owned(), image.clone());
         image

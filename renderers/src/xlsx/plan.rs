@@ -7,6 +7,7 @@ use super::directives::{self, Directive};
 use super::runs::{Run, RunStyle, Runs};
 use crate::Document;
 use crate::chart::Chart;
+use crate::counted::listed;
 use crate::document::{Alert, Block, Definition, Inline, List, Table, each_in, plain_text};
 use crate::package::numerals::Numerals;
 use crate::package::words;
@@ -54,6 +55,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
         indent: 0,
         lists: 0,
         directives: Vec::new(),
+        empty: Vec::new(),
         language: document.meta.language.as_deref(),
     };
     let mut begun = false;
@@ -79,6 +81,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
     if planner.plan.sheets.len() > 1 {
         planner.drop_empty();
     }
+    planner.report_empty();
     if !planner.directives.is_empty() {
         let warning = "A directive for a table is not followed by one and was ignored.";
         planner.plan.warnings.push(warning.to_owned());
@@ -100,6 +103,8 @@ struct Planner<'a> {
     lists: usize,
     /// The directives for the next table.
     directives: Vec<Directive>,
+    /// The headings without content.
+    empty: Vec<String>,
 }
 
 impl<'a> Planner<'a> {
@@ -116,9 +121,18 @@ impl<'a> Planner<'a> {
     fn drop_empty(&mut self) {
         if let Some(sheet) = self.plan.sheets.pop_if(|sheet| sheet.parts.is_empty()) {
             self.used.remove(&sheet.name.to_lowercase());
-            let name = sheet.name;
-            self.plan.warnings.push(format!("“{name}” has no content, so it has no sheet."));
+            self.empty.push(sheet.name);
         }
+    }
+
+    fn report_empty(&mut self) {
+        let end = match self.empty.len() {
+            0 => return,
+            1 => "has no content, so it has no sheet.",
+            _ => "have no content, so they have no sheets.",
+        };
+        let names = listed(self.empty.iter().map(String::as_str));
+        self.plan.warnings.push(format!("{names} {end}"));
     }
 
     /// Excel rejects `[]:*?/\`, an apostrophe at either end, duplicate names in any case, and the

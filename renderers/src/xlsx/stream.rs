@@ -19,6 +19,7 @@ use super::streamed_book::{RowXml, with_rows};
 use super::{look, plan};
 use crate::Document;
 use crate::budgets::TABLE_COLUMNS;
+use crate::counted::counted;
 use crate::document::{Align, Meta};
 use crate::markdown::clean;
 use crate::package::look::look as theme;
@@ -34,8 +35,13 @@ const MEASURED: usize = 500;
 const MEASURED_FIELDS: usize = 128_000;
 const WIDEST: usize = 60;
 const OUTPUT_BYTES: usize = 64 << 20;
-/// The warning about cells that are not formulas, after their count.
-pub const FORMULAS: &str = "cells that begin with = stay text: rows are data, not formulas";
+
+/// The warning about cells that are not formulas.
+pub fn no_formulas(count: usize) -> String {
+    let cells =
+        counted(count, "cell that begins with = stays text", "cells that begin with = stay text");
+    format!("{cells}: rows are data, not formulas.")
+}
 
 /// A workbook with one sheet from CSV text, whose first line names the columns. Of `document`, only
 /// its metadata is used.
@@ -124,14 +130,27 @@ struct StreamLosses {
 
 impl StreamLosses {
     fn warnings(&self) -> Vec<Warning> {
+        let removed = |count| {
+            counted(count, "control character was removed.", "control characters were removed.")
+        };
+        let cut = |count| {
+            let cells = counted(count, "cell", "cells");
+            let end = if count == 1 { "was" } else { "were" };
+            format!("{cells} had more than 32,767 characters and {end} cut.")
+        };
+        let dropped = |count| {
+            let fields = counted(count, "field", "fields");
+            let end = if count == 1 { "was" } else { "were" };
+            format!("{fields} beyond the table's columns {end} dropped.")
+        };
+        let note = |count: usize, say: &dyn Fn(usize) -> String| (count > 0).then(|| say(count));
         let notes = [
-            (self.removed, "control characters were removed"),
-            (self.formulas, FORMULAS),
-            (self.cut, "cells had more than 32,767 characters and were cut"),
-            (self.surplus, "fields beyond the table's columns were dropped"),
+            note(self.removed, &removed),
+            note(self.formulas, &no_formulas),
+            note(self.cut, &cut),
+            note(self.surplus, &dropped),
         ];
-        let notes = notes.iter().filter(|(count, _)| *count > 0);
-        let notes = notes.map(|(count, what)| format!("{count} {what}."));
+        let notes = notes.into_iter().flatten();
         notes
             .chain(self.quote.clone())
             .chain(self.dates.clone())

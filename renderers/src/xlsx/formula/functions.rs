@@ -6,6 +6,7 @@ use super::evaluate::{Grid, Stop, corners};
 use super::expr::{Cell, Expr};
 use super::value::{Value, finite, into_value};
 use super::{calendar, choice, finance, lookup, rounding, statistics, words, workdays};
+use crate::counted::counted;
 
 /// Names with the minimum and maximum number of arguments.
 const KNOWN: [(&str, usize, usize); 107] = [
@@ -135,7 +136,11 @@ pub fn check(name: &str, count: usize) -> Result<(), String> {
         "SUMIFS" | "AVERAGEIFS" | "MAXIFS" | "MINIFS" => !count.is_multiple_of(2),
         _ => true,
     };
-    if fits && has_pairs { Ok(()) } else { Err(format!("{name} has {count} arguments")) }
+    match count {
+        _ if fits && has_pairs => Ok(()),
+        0 => Err(format!("{name} needs arguments")),
+        count => Err(format!("{name} cannot have {}", counted(count, "argument", "arguments"))),
+    }
 }
 
 impl Grid {
