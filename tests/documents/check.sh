@@ -69,6 +69,8 @@ done
 "$python" tests/documents/office_check.py "$scratch/office" "$@"
 # PDFs of another program.
 [ "${1:-}" != --full ] || "$python" tests/documents/extract_check.py "$countersign" "$scratch/office"
+# Number formats as another program shows them.
+[ "${1:-}" != --full ] || "$python" tests/documents/formats_check.py "$countersign"
 # Pages as people see them.
 COUNTERSIGN=$countersign tests/documents/gallery_check.sh "$@"
 # Edits of files that other programs made.

@@ -11,7 +11,7 @@
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs` and `docx_styles`, `pptx`, `odf`
 //!   with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and `odf_tables`,
-//!   `sheets` with `sheet_edges`, the `workbook`, its `styles` and `hidden` parts, `pdf` with its
+//!   `sheets` with `sheet_edges`, the `workbook`, its `styles`, `escapes` and `hidden` parts, `pdf` with its
 //!   `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`,
 //!   `bidi`, `transform`, `lines` and `grid`, `html` with `html_tables`, `email`, `rtf` with
 //!   `rtf_tokens`, `rtf_places`, `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one
@@ -31,6 +31,7 @@ mod docx_lists;
 mod docx_paragraphs;
 mod docx_styles;
 mod email;
+mod escapes;
 mod fonts;
 mod grid;
 mod hidden;

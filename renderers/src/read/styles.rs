@@ -6,7 +6,7 @@ use super::{
     reading::ReadError,
     xml::{XmlNode, walk},
 };
-use crate::number_text::{general, is_date, shown};
+use crate::number_text::{general, is_date, shown, shown_text};
 
 /// The days between the two ways to count them.
 const DAYS_1904: f64 = 1_462.0;
@@ -16,6 +16,14 @@ const DAYS_1904: f64 = 1_462.0;
 pub struct Styles(Vec<Option<String>>);
 
 impl Styles {
+    /// The text as a cell of this style displays it.
+    pub fn shown_text(&self, text: &str, style: usize) -> String {
+        match self.0.get(style).and_then(Option::as_deref) {
+            Some(format) => shown_text(text, format),
+            None => text.to_owned(),
+        }
+    }
+
     /// The number as a cell of this style displays it; dates in the ISO notation, which is
     /// unambiguous.
     pub fn shown(&self, value: f64, style: usize, since_1904: bool) -> String {
@@ -69,14 +77,18 @@ fn built_in(id: usize) -> Option<&'static str> {
     Some(match id {
         1 => "0",
         2 => "0.00",
-        3 | 37 | 38 => "#,##0",
-        4 | 39 | 40 => "#,##0.00",
+        3 | 41 | 42 => "#,##0",
+        4 | 43 | 44 => "#,##0.00",
         9 => "0%",
         10 => "0.00%",
         11 => "0.00E+00",
+        12 => "# ?/?",
+        13 => "# ??/??",
         14..=17 | 27..=31 | 34..=36 | 50..=58 => "yyyy-mm-dd",
         18..=21 | 32 | 33 | 45 | 47 => "hh:mm:ss",
         22 => "yyyy-mm-dd hh:mm",
+        37 | 38 => "#,##0_);(#,##0)",
+        39 | 40 => "#,##0.00_);(#,##0.00)",
         46 => "[h]:mm:ss",
         48 => "##0.0E+0",
         _ => return None,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     archive::Archive,
+    escapes::unescaped,
     hidden::HiddenParts,
     limits, links,
     reading::ReadError,
@@ -128,6 +129,9 @@ fn shared_strings(xml: &[u8]) -> Result<Vec<String>, ReadError> {
         }
         Ok(())
     })?;
+    for string in strings.iter_mut().filter(|string: &&mut String| string.contains("_x")) {
+        *string = unescaped(string);
+    }
     Ok(strings)
 }
 
@@ -258,21 +262,25 @@ impl<'w> SheetReader<'w> {
     /// The cell as it is displayed; a formula that was never calculated is shown itself.
     fn shown(&mut self) -> String {
         let value = self.value.as_str();
+        let styled = |text: &str| self.book.styles.shown_text(text, self.style);
         match self.kind.as_str() {
             "s" => {
                 let text =
                     value.trim().parse().ok().and_then(|at: usize| self.book.strings.get(at));
-                text.cloned().unwrap_or_default()
+                text.map(|text| styled(text)).unwrap_or_default()
             }
-            "inlineStr" => self.inline.clone(),
+            "inlineStr" => styled(&unescaped(&self.inline)),
             _ if value.is_empty() && !self.formula.trim().is_empty() => {
                 self.found.uncalculated += 1;
                 format!("={}", self.formula.trim().replace("_xlfn.", ""))
             }
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
-            "n" => match value.trim().parse() {
-                Ok(number) => self.book.styles.shown(number, self.style, self.book.since_1904),
-                Err(_) => value.to_owned(),
+            "str" => styled(&unescaped(value)),
+            "n" => match value.trim().parse::<f64>() {
+                Ok(number) if number.is_finite() => {
+                    self.book.styles.shown(number, self.style, self.book.since_1904)
+                }
+                _ => value.to_owned(),
             },
             _ => value.to_owned(),
         }

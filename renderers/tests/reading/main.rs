@@ -73,6 +73,7 @@ fn workbook(parts: &[(&str, &str)]) -> Vec<u8> {
         ("xl/styles.xml", styles.as_str()),
         ("xl/_rels/workbook.xml.rels", links.as_str()),
     ];
+    all.retain(|(name, _)| parts.iter().all(|(part, _)| part != name));
     all.extend_from_slice(parts);
     package(&all)
 }

@@ -117,6 +117,21 @@ fn sheets_are_read_as_they_are_displayed() {
     assert!(read.warnings.iter().any(|w| w.contains("no calculated value")), "{:?}", read.warnings);
 }
 
+/// Formats for texts, fractions and escaped characters.
+#[test]
+fn texts_and_fractions_are_read_as_they_are_displayed() {
+    let styles = "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='&quot;Mr. &quot;@'/>\
+        <numFmt numFmtId='171' formatCode='[&gt;=60]&quot;pass&quot;;&quot;fail&quot;'/></numFmts>\
+        <cellXfs><xf numFmtId='170'/><xf numFmtId='12'/><xf numFmtId='171'/><xf numFmtId='38'/>\
+        </cellXfs></styleSheet>";
+    let sheet = "<worksheet><sheetData><row r='1'><c r='A1' s='0' t='str'><v>Lee</v></c>\
+        <c r='B1' s='1'><v>2.5</v></c><c r='C1' s='2'><v>40</v></c><c r='D1' s='3'><v>-5</v></c>\
+        <c r='E1' t='inlineStr'><is><t>a_x0041_</t></is></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/styles.xml", styles)]);
+    let read = words("a.xlsx", &book);
+    assert!(read.contains("| Mr. Lee | 2 1/2 | fail | (5) | Mr. aA |"), "{read}");
+}
+
 /// A workbook over the limit is read up to it, and the rest is described.
 #[test]
 fn the_first_rows_of_a_large_workbook_are_read() {

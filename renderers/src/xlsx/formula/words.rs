@@ -33,13 +33,13 @@ fn one(values: &[Value], change: impl FnOnce(String) -> String) -> Result<Value,
     values[0].text().map(change).map(Value::Text)
 }
 
-/// `TEXT(number, format)`. A text is kept as it is.
+/// `TEXT(number, format)`. Of a text, only the section for texts has an effect.
 fn text(values: &[Value]) -> Result<Value, Value> {
     let format = values[1].text()?;
     Ok(Value::Text(match &values[0] {
-        Value::Text(text) => text.clone(),
         _ if format.is_empty() => String::new(),
-        value => number_text::shown(value.number()?, &format),
+        Value::Text(text) => number_text::shown_text(text, &format),
+        value => number_text::text(value.number()?, &format),
     }))
 }
 
