@@ -10,7 +10,8 @@
 //! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators, [`dates`],
 //!   [`month_names`]: dates and times, [`column`]: what all cells of a column have in common
 //! - `computed`: values of formulas and totals, for the formats that do not compute
-//! - [`formula`]: supported formulas, [`number_format`]: the format of their results
+//! - [`formula`]: supported formulas, [`number_format`]: the format of their results,
+//!   [`text_results`]: results that are texts
 //! - [`runs`], [`look`]: styled text; [`widths`]: of columns
 //! - `properties`: author, date and default font
 
@@ -35,6 +36,7 @@ mod signs;
 mod stream;
 mod streamed_book;
 mod table;
+mod text_results;
 mod totals;
 mod widths;
 
@@ -78,8 +80,10 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
             let widths = widths::widths(&shown.parts, &|cell| pages.cell_width(cell));
             pages.write(worksheet, sheet, &widths)?;
         }
+        let has_marks = pages.has_marked_results;
         pages.finish();
-        workbook.save_to_buffer()
+        let book = workbook.save_to_buffer()?;
+        Ok(if has_marks { text_results::without_marks(book)? } else { book })
     });
     let bytes = written.map_err(|error| {
         RenderError::Invalid(format!("The workbook could not be written: {error}"))

@@ -39,6 +39,8 @@ pub struct Pages<'a> {
     pub tops: Tops,
     pub has_math: bool,
     pub formulas_named: usize,
+    /// Whether results of formulas have marks, which are to be removed.
+    pub has_marked_results: bool,
     /// Warnings, with the number of occurrences.
     losses: BTreeMap<&'static str, usize>,
 }
@@ -79,6 +81,7 @@ impl<'a> Pages<'a> {
             tops: Tops::default(),
             has_math: false,
             formulas_named: 0,
+            has_marked_results: false,
             losses: BTreeMap::new(),
         }
     }

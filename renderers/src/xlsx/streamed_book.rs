@@ -26,10 +26,7 @@ pub fn with_rows(
 ) -> io::Result<Vec<u8>> {
     let mut package = ZipArchive::new(Cursor::new(book))?;
     let mut zip = ZipWriter::new(LimitedBuffer { bytes: Cursor::new(Vec::new()), max_bytes });
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Deflated)
-        .last_modified_time(zip::DateTime::default())
-        .unix_permissions(0o644);
+    let options = part_options();
     let mut rows = Some(rows);
     for at in 0..package.len() {
         let mut part = package.by_index(at)?;
@@ -51,6 +48,14 @@ pub fn with_rows(
         }
     }
     Ok(zip.finish()?.bytes.into_inner())
+}
+
+/// The options of a part: the same at every time.
+pub fn part_options() -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .last_modified_time(zip::DateTime::default())
+        .unix_permissions(0o644)
 }
 
 /// The sample cells of the number formats.
@@ -123,7 +128,7 @@ impl RowXml {
 
 /// A text that spreadsheets show as it is, although it may look like the escape of a character: in
 /// `_x0041_` the first underscore is escaped.
-fn without_escapes(text: &str) -> String {
+pub fn without_escapes(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut copied = 0;
     for (at, _) in text.match_indices("_x") {

@@ -304,7 +304,7 @@ impl Pages<'_> {
         let unknown = self.grid.unknown_sheet(formula).map(short);
         if let (Some(value), None) = (value, &unknown) {
             let formula = Formula::new(format!("={}", formula.write(&self.tops)));
-            let formula = formula.set_result(result(&value));
+            let formula = formula.set_result(self.result(&value));
             sheet.write_formula_with_format(row, column, formula, format)?;
             return Ok(());
         }
@@ -372,14 +372,6 @@ fn remember(grid: &mut Grid, row: u32, column: u16, runs: &Runs, meaning: Option
 
 fn text_value(text: String) -> Value {
     if text.is_empty() { Value::Blank } else { Value::Text(text) }
-}
-
-/// A value as stored with its formula.
-fn result(value: &Value) -> String {
-    match value {
-        Value::Error(error) => (*error).to_owned(),
-        value => value.text().unwrap_or_default(),
-    }
 }
 
 fn spelled(text: String) -> Runs {
