@@ -3,9 +3,9 @@
 use super::cells::{self, FormattedNumber, Typed};
 use super::dates::{self, DateRules, UntypedDates};
 use super::month_names;
-use super::runs::Runs;
+use super::runs::{Runs, formula_source};
 use super::signs::Signs;
-use crate::document::Table;
+use crate::document::{Inline, Table};
 
 /// The notation of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,9 @@ pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
     let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
     let of_column = |at: usize| {
         let body = table.rows.iter().skip(table.header_rows() - 1);
-        let cells = body.filter_map(|row| row.get(at));
+        // A formula has the notation of its result.
+        let is_text = |cell: &&Vec<Inline>| table.given.is_some() || formula_source(cell).is_none();
+        let cells = body.filter_map(|row| row.get(at)).filter(is_text);
         let texts: Vec<String> = cells.map(|cell| Runs::read(cell).text()).collect();
         Notation::of(usual, language, texts.iter().map(String::as_str))
     };
