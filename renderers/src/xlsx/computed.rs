@@ -132,7 +132,8 @@ impl Computation<'_> {
                         continue;
                     }
                 };
-                let format = number_format::of(formula, read, Some(&value));
+                let grid = &mut self.pages.grid;
+                let format = number_format::of(formula, read, Some(&value), grid);
                 let text = text(&value, format.as_deref(), notations.get(column).copied());
                 shown.rows[at][column] = styled(text, runs);
             }
@@ -231,7 +232,7 @@ fn text(value: &Value, format: Option<&str>, notation: Option<Notation>) -> Stri
         other => return other.text().unwrap_or_default(),
     };
     let has_comma = notation.is_some_and(|n| n.signs == Signs::Either(Some(',')));
-    if !has_comma {
+    if !has_comma || format.is_some_and(number_text::is_date) {
         return text;
     }
     let swapped = text.chars().map(|c| match c {
@@ -339,6 +340,64 @@ mod tests {
     fn values_have_the_decimal_comma_of_their_column() {
         let source = "---\nlang: de\n---\n\n| a | b |\n|---|---|\n| 1.234,50 € | =A2*2 |\n| 2,00 € | =A3*2 |\n";
         assert_eq!(tables(source)[0][0][1], "2.469,00 €");
+    }
+
+    /// The last cell of each row of the last table.
+    fn last_cells(source: &str) -> Vec<String> {
+        let table = tables(source).pop().unwrap();
+        table.into_iter().map(|mut row| row.pop().unwrap()).collect()
+    }
+
+    #[test]
+    fn calculations_with_dates_are_dates() {
+        let table = |formulas: &[&str]| {
+            let rows: String = formulas
+                .iter()
+                .zip(["2026-03-05", "2026-04-05"].iter().chain(&[""; 20]))
+                .map(|(formula, day)| format!("| {day} | {formula} |\n"))
+                .collect();
+            last_cells(&format!("## Plan\n\n| Day | Due |\n|---|---|\n{rows}"))
+        };
+        for (formula, shown) in [
+            ("=A2+30", "2026-04-04"),
+            ("=WORKDAY(A2,5)", "2026-03-12"),
+            ("=EDATE(A2,1)+1", "2026-04-06"),
+            ("=MAX(A2:A3)", "2026-04-05"),
+            ("=INDEX(A2:A3,1)", "2026-03-05"),
+            ("=IF(A3>A2,A3,A2)", "2026-04-05"),
+            ("=VLOOKUP(A3,A2:A3,1,FALSE)", "2026-04-05"),
+            ("=A3-A2", "31"),
+            ("=YEAR(A2)", "2026"),
+            ("=Plan!A3", "2026-04-05"),
+        ] {
+            assert_eq!(table(&[formula, "x"])[0], shown, "{formula}");
+        }
+        assert_eq!(table(&["=A2", "=B2+7", "=B3+7"])[2], "2026-03-19");
+        let german =
+            "---\nlang: de\n---\n\n| Tag |\n|---|\n| 05.03.26 |\n| 07.03.26 |\n| =MAX(A2:A3) |\n";
+        assert_eq!(last_cells(german)[2], "07.03.2026");
+    }
+
+    #[test]
+    fn calculations_with_times_are_durations() {
+        let source = "| From | To | Time |\n|---|---|---|\n| 09:30 | 12:15 | =B2-A2 |\n\
+                      | 08:00 | 18:30 | =B3-A3 |\n| 09:00 | 08:00 | =B4-A4 |\n\
+                      | 10:00 | 11:00 | =(B3-A3)*24 |\n| 10:00 | 11:00 | =SUM(B2:B3) |\n\
+                      | 10:00 | 11:00 | =MIN(B2:B3) |\n| 10:00 | 11:00 | =A2 |\n";
+        let expected = ["2:45", "10:30", "-0.041666667", "10.5", "30:45", "12:15", "09:30"];
+        assert_eq!(last_cells(source), expected);
+        let moment = "| At |\n|---|\n| 2026-03-05 09:30 |\n| 2026-03-06 10:00 |\n| =A3-A2 |\n";
+        assert_eq!(last_cells(moment)[2], "24:30");
+    }
+
+    #[test]
+    fn a_formula_leaves_the_notation_of_its_column_alone() {
+        let column = |cells: [&str; 3]| {
+            last_cells(&format!("| A |\n|---|\n| {} |\n", cells.join(" |\n| "))).pop().unwrap()
+        };
+        assert_eq!(column(["09:30", "12:15", "=SUM(A2:A3)"]), "21:45");
+        assert_eq!(column(["1 234", "5", "=SUM(A2:A3)"]), "1,239");
+        assert_eq!(column(["25.03.26", "05.03.26", "=MAX(A2:A3)"]), "25.03.2026");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::cells::Typed;
-use super::formula::{Expr, Op, Value, corners};
+use super::formula::{Expr, Grid, Op, Value, corners};
 use super::pages::{Meaning, Read};
 
 /// The maximum number of decimals of a result that has more than its inputs; money has two.
@@ -11,12 +11,13 @@ const DECIMALS: usize = 4;
 const MONEY_DECIMALS: usize = 2;
 
 /// The number format of a result; `None` if it may be of another type than the cells.
-pub fn of(formula: &Expr, read: &Read, result: Option<&Value>) -> Option<String> {
+pub fn of(formula: &Expr, read: &Read, result: Option<&Value>, grid: &mut Grid) -> Option<String> {
     let Some(Value::Number(result)) = result else { return None };
+    let kind = grid.kind(formula);
+    if !kind.is_plain() {
+        return kind.format(Some(*result));
+    }
     match formula {
-        Expr::Call("DATE" | "EDATE" | "EOMONTH" | "WORKDAY", _) => {
-            return Some("yyyy\\-mm\\-dd".to_owned());
-        }
         Expr::Call("IRR" | "RATE", _) => return Some("0.00%".to_owned()),
         Expr::Call("PMT" | "PV" | "FV" | "NPV", _) => return Some("#,##0.00".to_owned()),
         _ => {}

@@ -284,7 +284,7 @@ impl Pages<'_> {
             Some(Meaning::Typed(Typed::Text)) => {}
             Some(Meaning::Formula(formula)) => {
                 let value = self.grid.compute(place.row, column);
-                let number = number_format::of(formula, read, value.as_ref());
+                let number = number_format::of(formula, read, value.as_ref(), &mut self.grid);
                 let format = number.map_or(format.clone(), |number| format.set_num_format(number));
                 self.formula(sheet, place, Computed { formula, value }, &format)?;
             }
@@ -311,9 +311,9 @@ impl Pages<'_> {
         if unknown.is_none() && formula::is_volatile(formula) {
             // Computed by the program that opens the file; it must not show another value.
             let source = Formula::new(format!("={}", formula.write(&self.tops))).set_result("");
-            let format = match formula {
-                formula::Expr::Call("TODAY", _) => format.clone().set_num_format("yyyy\\-mm\\-dd"),
-                _ => format.clone(),
+            let format = match self.grid.kind(formula).format(None) {
+                Some(moment) => format.clone().set_num_format(moment),
+                None => format.clone(),
             };
             sheet.write_formula_with_format(row, column, source, &format)?;
             return Ok(());
@@ -363,8 +363,11 @@ fn remember(grid: &mut Grid, row: u32, column: u16, runs: &Runs, meaning: Option
     match meaning {
         Some(Meaning::Formula(formula)) => grid.set_formula(row, column, formula.clone()),
         Some(Meaning::Typed(Typed::Bool(truth))) => grid.set(row, column, Value::Bool(*truth)),
-        Some(Meaning::Typed(Typed::Number { value, .. } | Typed::Moment { serial: value, .. })) => {
+        Some(Meaning::Typed(Typed::Number { value, .. })) => {
             grid.set(row, column, Value::Number(*value));
+        }
+        Some(Meaning::Typed(Typed::Moment { serial, format })) => {
+            grid.set_moment(row, column, *serial, format);
         }
         _ => grid.set(row, column, text_value(runs.text())),
     }

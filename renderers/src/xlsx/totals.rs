@@ -111,10 +111,11 @@ impl Pages<'_> {
                 }
                 Some(Meaning::Formula(formula)) => {
                     let value = self.grid.compute(at as u32 + 1, column as u16);
-                    if let Some(format) = number_format::of(formula, read, value.as_ref()) {
-                        counted.see(&format);
-                    }
+                    let kind = self.grid.kind(formula);
+                    let format = number_format::of(formula, read, value.as_ref(), &mut self.grid);
+                    format.iter().for_each(|format| counted.see(format));
                     match value? {
+                        Value::Number(_) if !kind.is_plain() => return None,
                         Value::Number(value) => values.push(value),
                         Value::Error(_) => return None,
                         Value::Text(_) | Value::Bool(_) | Value::Blank => others += 1,

@@ -31,8 +31,10 @@ const DEPTH: usize = 64;
 /// The values of all tables, and their formulas, which are computed on demand.
 #[derive(Debug, Default)]
 pub struct Grid {
-    values: HashMap<CellAt, Value>,
-    formulas: HashMap<CellAt, Expr>,
+    pub(super) values: HashMap<CellAt, Value>,
+    pub(super) formulas: HashMap<CellAt, Expr>,
+    /// The cells with dates and times, and the formulas about which this is known.
+    pub(super) kinds: HashMap<CellAt, ValueKind>,
     /// Cells that are being computed; meeting one again is a circular reference.
     open: HashSet<CellAt>,
     /// The number of cells that the current formula has referenced.
@@ -51,7 +53,7 @@ pub struct Grid {
 }
 
 /// Table, row, column.
-type CellAt = (u32, u32, u16);
+pub(super) type CellAt = (u32, u32, u16);
 
 /// A cell range of a table.
 struct RangeArea {
@@ -83,6 +85,12 @@ impl Grid {
         self.values.insert((self.here, row, column), value);
     }
 
+    /// Sets a date or a time, which has this number format.
+    pub fn set_moment(&mut self, row: u32, column: u16, serial: f64, format: &str) {
+        self.set(row, column, Value::Number(serial));
+        self.kinds.insert((self.here, row, column), ValueKind::of_format(format));
+    }
+
     fn see(&mut self, row: u32) {
         let last = self.last_rows.entry(self.here).or_default();
         *last = row.max(*last);
@@ -93,9 +101,13 @@ impl Grid {
         self.formulas.insert((self.here, row, column), formula);
     }
 
+    pub(super) fn last_row(&self, table: u32) -> u32 {
+        self.last_rows.get(&table).copied().unwrap_or(0)
+    }
+
     /// The cells of whole columns, if they are those of one table, with one row below it.
     fn columns(&self, from: Cell, to: Cell) -> Option<RangeArea> {
-        let last = self.last_rows.get(&self.here).copied().unwrap_or(0);
+        let last = self.last_row(self.here);
         let (_, columns) = corners(from, to);
         let area = RangeArea { table: self.here, rows: 0..=last + 1, columns };
         (!self.shared.contains(&self.here)).then_some(area)
@@ -156,8 +168,7 @@ impl Grid {
                 Expr::Range(from, to) => areas.push(RangeArea::of(table, *from, *to)),
                 Expr::Columns(from, to) => {
                     let (_, columns) = corners(*from, *to);
-                    let last = self.last_rows.get(&table).copied().unwrap_or(0);
-                    areas.push(RangeArea { table, rows: 0..=last, columns });
+                    areas.push(RangeArea { table, rows: 0..=self.last_row(table), columns });
                 }
                 Expr::Elsewhere(sheet, inner) => {
                     let table = self.sheets.get(&sheet.to_lowercase());

@@ -3,7 +3,8 @@
 //! calculation engine show the right value.
 //!
 //! - `expr`: the syntax tree; `parse`: parses and checks
-//! - `evaluate`: computes; `value`: values and the operations on them
+//! - `evaluate`: computes; `value`: values and the operations on them; `kinds`: which of them are dates
+//!   or times
 //! - `functions` with `calendar`, `choice`, `criteria`, `finance`, `lookup`, `rounding`, `statistics`,
 //!   `words` and `workdays`: the functions
 
@@ -14,6 +15,7 @@ mod evaluate;
 mod expr;
 mod finance;
 mod functions;
+mod kinds;
 mod lookup;
 mod parse;
 mod rounding;

@@ -1,0 +1,385 @@
+//! Which formulas give dates, times or durations, derived from the cells that they reference.
+
+use std::ops::RangeInclusive;
+
+use super::evaluate::{CellAt, Grid, corners};
+use super::expr::{Expr, Op};
+use super::value::Value;
+
+/// The maximum number of formulas that refer to each other on the way to a date.
+const DEPTH: usize = 48;
+/// The maximum number of cells that are visited for one formula.
+const VISITS: usize = 2_000;
+/// The number of cells of a range that decide what the range has.
+const SAMPLED: usize = 32;
+
+const DATE: &str = "yyyy\\-mm\\-dd";
+const TIME_OF_DATE: &str = "\\ hh:mm";
+/// The serial numbers of dates: those before are one day off in Excel.
+const DATES: RangeInclusive<f64> = 61.0..=2_958_465.999_99;
+const MINUTES: f64 = 24.0 * 60.0;
+
+/// What the result of a formula counts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ValueKind {
+    /// A number, a text or a truth value.
+    Plain,
+    /// Something that has no influence on the others: a text, zero or a blank cell.
+    Neutral,
+    /// A day, with or without a time, in this number format.
+    Day(String),
+    Time(TimeDetail),
+    Duration(TimeDetail),
+    /// A mixture.
+    Unknown,
+}
+
+/// The smallest unit that a time shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeDetail {
+    Minutes,
+    Seconds,
+}
+
+impl ValueKind {
+    /// The kind of a cell with a number format of a date or time.
+    pub(super) fn of_format(format: &str) -> Self {
+        let detail = if format.contains("ss") { TimeDetail::Seconds } else { TimeDetail::Minutes };
+        if format.contains('y') {
+            Self::Day(format.to_owned())
+        } else if format.starts_with('[') {
+            Self::Duration(detail)
+        } else {
+            Self::Time(detail)
+        }
+    }
+
+    /// Whether it is a number or text, and not a date, a time or a mixture.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Plain | Self::Neutral)
+    }
+
+    fn detail(&self) -> Option<TimeDetail> {
+        match self {
+            Self::Time(detail) | Self::Duration(detail) => Some(*detail),
+            _ => None,
+        }
+    }
+
+    /// The number format of a result; `None` if it is none of a date or time, such as a negative
+    /// duration. Without a result, that of a usual one.
+    pub fn format(&self, result: Option<f64>) -> Option<String> {
+        let (detail, is_duration) = match self {
+            Self::Day(format) => {
+                return result.is_none_or(|day| DATES.contains(&day)).then(|| format.clone());
+            }
+            Self::Time(detail) => (*detail, result.is_some_and(|time| time >= 1.0)),
+            Self::Duration(detail) => (*detail, true),
+            _ => return None,
+        };
+        let result = result.unwrap_or(0.0);
+        if result < 0.0 {
+            return None;
+        }
+        let minutes = result * MINUTES;
+        let has_seconds = (minutes - minutes.round()).abs() > 0.5 / 60.0;
+        let format = match (is_duration, has_seconds || detail == TimeDetail::Seconds) {
+            (false, false) => "hh:mm",
+            (false, true) => "hh:mm:ss",
+            (true, false) => "[h]:mm",
+            (true, true) => "[h]:mm:ss",
+        };
+        Some(format.to_owned())
+    }
+
+    /// The kind of one of two values.
+    fn either(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Neutral, kind) | (kind, Self::Neutral) => kind,
+            (Self::Plain, Self::Plain) => Self::Plain,
+            (Self::Day(one), Self::Day(other)) => {
+                Self::Day(if other.contains('h') && !one.contains('h') { other } else { one })
+            }
+            (Self::Time(one), Self::Time(other)) => Self::Time(one.max(other)),
+            (one, other) => match (one.detail(), other.detail()) {
+                (Some(one), Some(other)) => Self::Duration(one.max(other)),
+                _ => Self::Unknown,
+            },
+        }
+    }
+
+    /// The kind of a sum of such values.
+    fn summed(self) -> Self {
+        match self {
+            Self::Day(_) => Self::Unknown,
+            Self::Time(detail) => Self::Duration(detail),
+            other => other,
+        }
+    }
+
+    /// The day without its time.
+    fn day(self) -> Self {
+        match self {
+            Self::Day(format) => {
+                Self::Day(format.split("\\ hh").next().unwrap_or_default().to_owned())
+            }
+            other => other,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (day @ Self::Day(_), other) | (other, day @ Self::Day(_)) => day.moved_by(&other),
+            (one, other) => one.shifted(other),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Day(one), Self::Day(other)) => {
+                let has_time = one.contains('h') || other.contains('h');
+                if has_time { Self::Duration(TimeDetail::Minutes) } else { Self::Plain }
+            }
+            (_, Self::Day(_)) => Self::Unknown,
+            (day @ Self::Day(_), other) => day.moved_by(&other),
+            (one, other) if one.is_plain() => other.summed(),
+            (one, other) => one.shifted(other),
+        }
+    }
+
+    /// A day before or after another.
+    fn moved_by(self, other: &Self) -> Self {
+        match self {
+            Self::Day(format) if other.detail().is_some() && !format.contains('h') => {
+                Self::Day(format + TIME_OF_DATE)
+            }
+            day if other.is_plain() || other.detail().is_some() => day,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Two times or numbers that are added or subtracted.
+    fn shifted(self, other: Self) -> Self {
+        match (self.detail(), other.detail()) {
+            (Some(one), Some(other)) => Self::Duration(one.max(other)),
+            (Some(_), None) if other.is_plain() => self,
+            (None, Some(_)) if self.is_plain() => other,
+            (None, None) if self.is_plain() && other.is_plain() => Self::Plain,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Grid {
+    /// What the result of a formula of the current table counts.
+    pub fn kind(&mut self, formula: &Expr) -> ValueKind {
+        let table = self.here;
+        let mut search = KindSearch { grid: self, visits: VISITS, depth: 0, is_cut: false };
+        search.of(table, formula)
+    }
+}
+
+/// Follows the references of a formula.
+struct KindSearch<'g> {
+    grid: &'g mut Grid,
+    visits: usize,
+    depth: usize,
+    /// Whether a limit was reached, so that what was found is not stored.
+    is_cut: bool,
+}
+
+impl KindSearch<'_> {
+    fn of(&mut self, table: u32, expr: &Expr) -> ValueKind {
+        match expr {
+            Expr::Number(0.0) | Expr::Text(_) | Expr::Bool(_) => ValueKind::Neutral,
+            Expr::Number(_) | Expr::Percent(_) => ValueKind::Plain,
+            Expr::Cell(cell) => self.cell((table, cell.row, cell.column)),
+            Expr::Range(from, to) => {
+                let (rows, columns) = corners(*from, *to);
+                self.range(table, rows, columns)
+            }
+            Expr::Columns(from, to) => {
+                let (_, columns) = corners(*from, *to);
+                self.range(table, 1..=u32::MAX, columns)
+            }
+            Expr::Elsewhere(sheet, inner) => match self.grid.sheets.get(&sheet.to_lowercase()) {
+                Some(table) => self.of(*table, inner),
+                None => ValueKind::Unknown,
+            },
+            Expr::Group(inner) => self.of(table, inner),
+            Expr::Negate(inner) => ValueKind::Plain.minus(self.of(table, inner)),
+            Expr::Binary(left, op, right) => self.binary(table, left, *op, right),
+            Expr::Call(name, arguments) => self.call(table, name, arguments),
+        }
+    }
+
+    fn cell(&mut self, at: CellAt) -> ValueKind {
+        if let Some(kind) = self.grid.kinds.get(&at) {
+            return kind.clone();
+        }
+        let Some(formula) = self.grid.formulas.get(&at).cloned() else {
+            return match self.grid.values.get(&at) {
+                Some(Value::Number(_)) => ValueKind::Plain,
+                _ => ValueKind::Neutral,
+            };
+        };
+        if self.visits == 0 || self.depth == DEPTH {
+            self.is_cut = true;
+            return ValueKind::Unknown;
+        }
+        self.visits -= 1;
+        self.depth += 1;
+        let kind = self.of(at.0, &formula);
+        self.depth -= 1;
+        if !self.is_cut {
+            self.grid.kinds.insert(at, kind.clone());
+        }
+        kind
+    }
+
+    fn range(
+        &mut self,
+        table: u32,
+        rows: RangeInclusive<u32>,
+        columns: RangeInclusive<u16>,
+    ) -> ValueKind {
+        let last = self.grid.last_row(table).min(*rows.end());
+        let mut found = ValueKind::Neutral;
+        let mut sampled = 0;
+        for (row, column) in
+            (*rows.start()..=last).flat_map(|row| columns.clone().map(move |column| (row, column)))
+        {
+            let kind = self.cell((table, row, column));
+            sampled += usize::from(kind != ValueKind::Neutral);
+            found = found.either(kind);
+            if sampled == SAMPLED || found == ValueKind::Unknown || self.is_cut {
+                break;
+            }
+        }
+        found
+    }
+
+    fn binary(&mut self, table: u32, left: &Expr, op: Op, right: &Expr) -> ValueKind {
+        let kinds = (self.of(table, left), self.of(table, right));
+        match (op, kinds) {
+            (Op::Add, (one, other)) => one.plus(other),
+            (Op::Subtract, (one, other)) => one.minus(other),
+            (_, (one, other)) if one.is_plain() && other.is_plain() => ValueKind::Plain,
+            (Op::Multiply, (one, other)) if is_factor(right) && other.is_plain() => one.summed(),
+            (Op::Multiply, (one, other)) if is_factor(left) && one.is_plain() => other.summed(),
+            (Op::Divide, (one, other)) if is_divisor(right) && other.is_plain() => one.summed(),
+            _ => ValueKind::Unknown,
+        }
+    }
+
+    /// The kind of one of several values.
+    fn any<'e>(&mut self, table: u32, values: impl Iterator<Item = &'e Expr>) -> ValueKind {
+        let mut found = ValueKind::Neutral;
+        for value in values {
+            found = found.either(self.of(table, value));
+        }
+        found
+    }
+
+    fn call(&mut self, table: u32, name: &str, arguments: &[Expr]) -> ValueKind {
+        let last = arguments.get(2).or(arguments.first());
+        match name {
+            "DATE" | "TODAY" => ValueKind::Day(DATE.to_owned()),
+            "NOW" => ValueKind::Day(format!("{DATE}{TIME_OF_DATE}")),
+            "EDATE" | "EOMONTH" | "WORKDAY" => match self.any(table, arguments.iter().take(1)) {
+                day @ ValueKind::Day(_) => day.day(),
+                _ => ValueKind::Day(DATE.to_owned()),
+            },
+            "INT" => match self.any(table, arguments.iter()) {
+                day @ ValueKind::Day(_) => day.day(),
+                _ => ValueKind::Plain,
+            },
+            "ABS" | "MOD" => self.any(table, arguments.iter().take(1)).summed(),
+            "ROUND" | "ROUNDUP" | "ROUNDDOWN" | "CEILING" | "FLOOR" | "LARGE" | "SMALL"
+            | "PERCENTILE" | "PERCENTILE.INC" | "QUARTILE" | "QUARTILE.INC" | "MAXIFS"
+            | "MINIFS" | "AVERAGEIFS" => self.any(table, arguments.iter().take(1)),
+            "MAX" | "MIN" | "AVERAGE" | "MEDIAN" | "MODE" | "MODE.SNGL" | "IFERROR" | "IFNA" => {
+                self.any(table, arguments.iter())
+            }
+            "SUM" => self.any(table, arguments.iter()).summed(),
+            "SUMIFS" => self.any(table, arguments.iter().take(1)).summed(),
+            "SUMIF" => self.any(table, last.into_iter()).summed(),
+            "AVERAGEIF" => self.any(table, last.into_iter()),
+            "SUBTOTAL" => self.subtotal(table, arguments),
+            "IF" | "CHOOSE" => self.any(table, arguments.iter().skip(1)),
+            "IFS" => self.any(table, arguments.iter().skip(1).step_by(2)),
+            "SWITCH" => {
+                let results = arguments.iter().skip(2).step_by(2);
+                let otherwise = arguments.last().filter(|_| arguments.len().is_multiple_of(2));
+                self.any(table, results.chain(otherwise))
+            }
+            "INDEX" | "VLOOKUP" | "HLOOKUP" => self.found(table, name, arguments),
+            "XLOOKUP" => self.any(table, arguments.iter().skip(2).take(2)),
+            _ => ValueKind::Plain,
+        }
+    }
+
+    fn subtotal(&mut self, table: u32, arguments: &[Expr]) -> ValueKind {
+        let Some(Expr::Number(code)) = arguments.first() else { return ValueKind::Unknown };
+        let kind = self.any(table, arguments.iter().skip(1));
+        match code % 100.0 {
+            9.0 => kind.summed(),
+            1.0 | 4.0 | 5.0 => kind,
+            _ => ValueKind::Plain,
+        }
+    }
+
+    /// The kind of the column or row in which a function finds its result.
+    fn found(&mut self, table: u32, name: &str, arguments: &[Expr]) -> ValueKind {
+        let (range, table) = match &arguments[usize::from(name != "INDEX")] {
+            Expr::Elsewhere(sheet, range) => match self.grid.sheets.get(&sheet.to_lowercase()) {
+                Some(table) => (&**range, *table),
+                None => return ValueKind::Unknown,
+            },
+            range => (range, table),
+        };
+        let (rows, columns) = match range {
+            Expr::Range(from, to) => corners(*from, *to),
+            Expr::Columns(from, to) => (1..=u32::MAX, corners(*from, *to).1),
+            other => return self.of(table, other),
+        };
+        let number = |argument: Option<&Expr>| match argument {
+            Some(Expr::Number(number)) if (1.0..1e6).contains(number) => Some(*number as u32 - 1),
+            _ => None,
+        };
+        let is_single_row = rows.start() == rows.end();
+        match (name, number(arguments.get(2)), number(arguments.get(1))) {
+            ("HLOOKUP", Some(row), _) => {
+                let row = rows.start().saturating_add(row);
+                self.range(table, row..=row, columns)
+            }
+            ("INDEX", None, Some(column)) if is_single_row && arguments.len() == 2 => {
+                self.range(table, rows, nth(&columns, column))
+            }
+            ("INDEX" | "VLOOKUP", Some(column), _) => {
+                self.range(table, rows, nth(&columns, column))
+            }
+            _ => self.range(table, rows, columns),
+        }
+    }
+}
+
+fn nth(columns: &RangeInclusive<u16>, at: u32) -> RangeInclusive<u16> {
+    let column = columns.start().saturating_add(u16::try_from(at).unwrap_or(u16::MAX));
+    column..=column
+}
+
+/// Whether a duration times this number is a duration: 24, 60 and the like convert it to hours or
+/// minutes.
+fn is_factor(expr: &Expr) -> bool {
+    matches!(expr, Expr::Number(number) if number % 12.0 != 0.0)
+}
+
+/// Whether a duration divided by this is a duration: `1/24` converts it to hours.
+fn is_divisor(expr: &Expr) -> bool {
+    match expr {
+        Expr::Number(number) => *number >= 1.0,
+        Expr::Cell(_) | Expr::Call(..) => true,
+        _ => false,
+    }
+}
