@@ -14,6 +14,7 @@ pub const CELL_CHARS: usize = 32_767;
 const DIGITS: usize = 15;
 /// The maximum number of decimals shown; a number with more is shown in the general format.
 const DECIMALS: usize = 10;
+const MINUS: [char; 2] = ['-', '−'];
 /// A number with a plus and this many digits is probably a telephone number.
 const TELEPHONE_DIGITS: usize = 7;
 
@@ -61,24 +62,24 @@ pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
 pub struct FormattedNumber<'t> {
     pub bare: &'t str,
     in_brackets: bool,
-    sign: Option<char>,
+    sign: Option<NumberSign>,
     currency: Option<Currency>,
     is_percent: bool,
 }
 
 impl<'t> FormattedNumber<'t> {
+    /// Takes off the affixes of `(500 €)` and `(500) €`, `-£5` and `£-5`, `1,000-` and `5.00- €`.
     pub fn of(text: &'t str) -> Self {
-        let (text, in_brackets) = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
-            Some(inside) => (inside, true),
-            None => (text, false),
-        };
-        let (text, sign) = sign(text);
+        let (text, outer) = in_brackets(text);
+        let (text, first) = sign(text);
         let (text, currency) = currency(text);
+        let (text, inner) = if outer { (text, false) } else { in_brackets(text) };
+        let (text, second) = if first.is_some() { (text, None) } else { sign(text) };
         let (bare, is_percent) = match text.strip_suffix('%') {
             Some(rest) => (rest.trim_end(), true),
             None => (text, false),
         };
-        Self { bare, in_brackets, sign, currency, is_percent }
+        Self { bare, in_brackets: outer || inner, sign: first.or(second), currency, is_percent }
     }
 
     /// Whether it is an amount of money or a percentage.
@@ -93,31 +94,55 @@ fn number(text: &str, signs: Signs) -> Option<Typed> {
     let text = signs.english(bare)?;
     let shape = shape(&text)?;
     let is_marked = currency.is_some() || is_percent;
-    let is_telephone = sign == Some('+') && shape.digits >= TELEPHONE_DIGITS && !shape.is_grouped;
-    let odd_brackets = in_brackets && (sign.is_some() || currency.is_none() && !shape.is_grouped);
+    let has_plus = sign == Some(NumberSign::Plus);
+    let is_telephone = has_plus && shape.digits >= TELEPHONE_DIGITS && !shape.is_grouped;
+    let odd_brackets = in_brackets && (sign.is_some() || !is_marked && !shape.is_grouped);
     if odd_brackets || (shape.is_scientific && is_marked) || (currency.is_some() && is_percent) {
         return None;
     }
     if is_telephone && !is_marked && shape.decimals == 0 {
         return None;
     }
+    // `5-` is rather a grade or the start of a range.
+    let is_amount = shape.is_grouped || shape.decimals > 0 || currency.is_some();
+    if sign == Some(NumberSign::MinusBehind) && !is_amount {
+        return None;
+    }
     let mut value: f64 = text.replace(',', "").parse().ok().filter(|v: &f64| v.is_finite())?;
     if is_percent {
         value /= 100.0;
     }
-    if in_brackets || sign == Some('-') {
+    if in_brackets || (sign.is_some() && !has_plus) {
         value = -value;
     }
-    let format = format(&shape, currency, is_percent, in_brackets, sign == Some('+'));
+    let format = format(&shape, currency, is_percent, in_brackets, has_plus);
     Some(Typed::Number { value, format })
 }
 
-fn sign(text: &str) -> (&str, Option<char>) {
-    match text.chars().next() {
-        Some('+') => (&text[1..], Some('+')),
-        Some('-') => (&text[1..], Some('-')),
-        Some('−') => (&text['−'.len_utf8()..], Some('-')),
-        _ => (text, None),
+fn in_brackets(text: &str) -> (&str, bool) {
+    match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+        Some(inside) => (inside, true),
+        None => (text, false),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NumberSign {
+    Plus,
+    Minus,
+    MinusBehind,
+}
+
+fn sign(text: &str) -> (&str, Option<NumberSign>) {
+    if let Some(number) = text.strip_prefix('+') {
+        return (number, Some(NumberSign::Plus));
+    }
+    if let Some(number) = text.strip_prefix(MINUS) {
+        return (number, Some(NumberSign::Minus));
+    }
+    match text.strip_suffix(MINUS) {
+        Some(number) => (number, Some(NumberSign::MinusBehind)),
+        None => (text, None),
     }
 }
 
@@ -144,6 +169,30 @@ fn currency(text: &str) -> (&str, Option<Currency>) {
         Some((sign, number)) => (number.trim_end(), Some(Currency::Behind(sign))),
         None => (text, None),
     }
+}
+
+/// Codes of currencies, and the signs for the same currency.
+const CODES: [[&str; 2]; 12] = [
+    ["US$", "$"],
+    ["USD", "$"],
+    ["EUR", "€"],
+    ["GBP", "£"],
+    ["JPY", "¥"],
+    ["INR", "₹"],
+    ["KRW", "₩"],
+    ["TRY", "₺"],
+    ["PLN", "zł"],
+    ["CZK", "Kč"],
+    ["HUF", "Ft"],
+    ["BRL", "R$"],
+];
+
+/// The currency of a number format that was made here: its sign if it has one.
+pub fn currency_of(format: &str) -> Option<&'static str> {
+    let written = format.split('"').nth(1)?.trim();
+    let known = CURRENCIES.iter().find(|known| **known == written)?;
+    let sign = CODES.iter().find(|[code, _]| code == known).map(|[_, sign]| *sign);
+    Some(sign.unwrap_or(known))
 }
 
 struct NumberShape {
@@ -291,6 +340,16 @@ mod tests {
             ("¥88.00", 88.0, "\"¥\"#,##0.00"),
             ("-£5", -5.0, "\"£\"#,##0"),
             ("1,234.50 €", 1234.5, "#,##0.00\" €\""),
+            ("(500) €", -500.0, "#,##0\" €\";(#,##0\" €\")"),
+            ("(500 €)", -500.0, "#,##0\" €\";(#,##0\" €\")"),
+            ("(12.5%)", -0.125, "0.0%;(0.0%)"),
+            ("$(500)", -500.0, "\"$\"#,##0;(\"$\"#,##0)"),
+            ("£-5", -5.0, "\"£\"#,##0"),
+            ("USD -5", -5.0, "\"USD \"#,##0"),
+            ("€ −5", -5.0, "\"€\"#,##0"),
+            ("1,000-", -1000.0, "#,##0"),
+            ("5.00- €", -5.0, "#,##0.00\" €\""),
+            ("5 €-", -5.0, "#,##0\" €\""),
             ("+5", 5.0, "+0;-0;0"),
             ("0.0", 0.0, "0.0"),
             ("0.30000000000000004", 0.300_000_000_000_000_04, "General"),
@@ -338,6 +397,11 @@ mod tests {
             "+1+cmd",
             "-2+3",
             "(5)",
+            "5-",
+            "-1,000-",
+            "-($5)",
+            "$(-5)",
+            "($(5))",
             "$5%",
             "1.",
             ".5",

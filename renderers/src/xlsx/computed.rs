@@ -1,8 +1,8 @@
 //! The values of formulas and the rows of totals, for the formats that do not compute.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use super::cells::Typed;
+use super::cells::{self, Typed};
 use super::column::{Notation, notations};
 use super::directives::{self, Directive, Total};
 use super::formula::{self, Expr, Value};
@@ -12,7 +12,7 @@ use super::plan::{self, PlannedPart};
 use super::runs::{Runs, formula_source};
 use super::signs::Signs;
 use super::table::short;
-use super::totals;
+use super::totals::{self, ColumnTotal};
 use crate::Document;
 use crate::counted::counted;
 use crate::document::{Block, Definition, Inline, Item, List, Table};
@@ -184,7 +184,7 @@ impl Computation<'_> {
         notations: &[Notation],
     ) -> Vec<Vec<Inline>> {
         let mut row = Vec::new();
-        let (mut is_named, mut is_given) = (false, false);
+        let (mut is_named, mut is_explained) = (false, false);
         let (columns, unknown) = totals::columns(table, wanted.names);
         for sentence in unknown {
             self.failures.total(sentence);
@@ -192,10 +192,17 @@ impl Computation<'_> {
         let name = wanted.total.name(self.pages.document.meta.language.as_deref());
         for column in 0..table.header.len() {
             let is_wanted = columns.contains(&column);
-            let numbers = is_wanted.then(|| self.pages.sum(read, column, wanted.total)).flatten();
-            let text = match numbers {
+            let headers = table.header_rows();
+            let column_total =
+                is_wanted.then(|| self.pages.sum(read, headers, column, wanted.total));
+            let ColumnTotal { value, problem } = column_total.unwrap_or_default();
+            is_explained |= value.is_some() || problem.is_some();
+            if let Some(problem) = problem {
+                let name = Runs::read(&table.header[column]).text();
+                self.failures.total(problem.sentence(&short(&name)));
+            }
+            let text = match value {
                 Some((value, format)) => {
-                    is_given = true;
                     let notation = notations.get(column).copied();
                     text(&Value::Number(value), Some(&format), notation)
                 }
@@ -207,7 +214,7 @@ impl Computation<'_> {
             };
             row.push(styled(text, &Runs::default()));
         }
-        if !is_given {
+        if !is_explained {
             self.failures.total(totals::no_numbers(name));
         }
         for cell in &mut row {
@@ -259,13 +266,15 @@ fn styled(text: String, runs: &Runs) -> Vec<Inline> {
 }
 
 /// Whether a column holds numbers and formulas that can be added up, by its formats alone.
-pub fn is_summable(read: &Read, column: usize, total: Total) -> bool {
+pub fn is_summable(read: &Read, headers: usize, column: usize, total: Total) -> bool {
     let (mut numbers, mut others, mut has_share) = (0, 0, false);
-    for (runs, meaning) in read.iter().filter_map(|row| row.get(column)) {
+    let mut currencies = BTreeSet::new();
+    for (runs, meaning) in read.iter().skip(headers - 1).filter_map(|row| row.get(column)) {
         match meaning {
             Some(Meaning::Typed(Typed::Number { format, .. })) => {
                 numbers += 1;
                 has_share |= format.contains('%');
+                currencies.extend(cells::currency_of(format));
             }
             Some(Meaning::Formula(_)) => numbers += 1,
             Some(Meaning::Typed(Typed::Moment { .. })) => return false,
@@ -273,7 +282,8 @@ pub fn is_summable(read: &Read, column: usize, total: Total) -> bool {
             _ => others += 1,
         }
     }
-    numbers > 0 && numbers >= others && !(has_share && total == Total::Sum)
+    let adds_up = total == Total::Count || currencies.len() < 2;
+    numbers > 0 && numbers >= others && adds_up && !(has_share && total == Total::Sum)
 }
 
 fn replaced(blocks: &[Block], tables: &ComputedTables) -> Vec<Block> {
@@ -398,6 +408,14 @@ mod tests {
         assert_eq!(column(["09:30", "12:15", "=SUM(A2:A3)"]), "21:45");
         assert_eq!(column(["1 234", "5", "=SUM(A2:A3)"]), "1,239");
         assert_eq!(column(["25.03.26", "05.03.26", "=MAX(A2:A3)"]), "25.03.2026");
+    }
+
+    #[test]
+    fn amounts_of_several_currencies_are_added_up_without_one() {
+        let source = "| A | B |\n|---|---|\n| 100 € | =A2+A3 |\n| 50 $ | =A2*2 |\n";
+        assert_eq!(last_cells(source), ["150", "200 €"]);
+        let source = "| A | B |\n|---|---|\n| EUR 1.50 | =A2*2 |\n";
+        assert_eq!(last_cells(source), ["EUR 3.00"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::cells::Typed;
+use super::cells::{self, Typed};
 use super::formula::{Expr, Grid, Op, Value, corners};
 use super::pages::{Meaning, Read};
 
@@ -33,6 +33,8 @@ pub struct Counted {
     money: Option<String>,
     plain: Option<String>,
     share: Option<String>,
+    /// The currencies of the amounts.
+    pub currencies: Vec<&'static str>,
     /// The decimals of numbers written in the formula itself.
     written: usize,
     is_scientific: bool,
@@ -41,19 +43,25 @@ pub struct Counted {
 impl Counted {
     pub fn see(&mut self, format: &str) {
         let kept = match format {
-            format if format.contains('E') => return self.is_scientific = true,
+            format if format.contains("E+") => return self.is_scientific = true,
             format if format.contains('%') => &mut self.share,
             format if format.contains('"') => &mut self.money,
             _ => &mut self.plain,
         };
+        if let Some(currency) = cells::currency_of(format)
+            && !self.currencies.contains(&currency)
+        {
+            self.currencies.push(currency);
+        }
         if kept.as_deref().is_none_or(|kept| decimals(kept) < decimals(format)) {
             *kept = Some(format.to_owned());
         }
     }
 
-    /// Money takes precedence; a percentage needs only percentages.
+    /// Money takes precedence, unless it is in several currencies; a percentage needs only
+    /// percentages.
     pub fn format(self, result: f64) -> Option<String> {
-        if self.is_scientific {
+        if self.is_scientific || self.currencies.len() > 1 {
             return None;
         }
         Some(match (self.money, self.plain, self.share) {

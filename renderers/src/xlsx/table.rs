@@ -116,7 +116,9 @@ impl Pages<'_> {
                     below += 1;
                     let columns = self.total_columns(table, columns);
                     let (total, columns) = (*total, &columns[..]);
-                    let total_row = TotalRow { total, columns, row: below, top, bottom };
+                    let headers = table.header_rows();
+                    let total_row =
+                        TotalRow { total, headers, columns, names, row: below, top, bottom };
                     self.total(sheet, total_row, read)?;
                 }
                 Directive::Note { text, .. } => directives::add_note(sheet, top, at, text)?,
