@@ -17,6 +17,8 @@ const NAME_UNITS: usize = 31;
 
 pub struct SheetPlan<'a> {
     pub name: String,
+    /// The name before it was changed for Excel.
+    pub heading: String,
     pub parts: Vec<PlannedPart<'a>>,
 }
 
@@ -114,7 +116,7 @@ impl<'a> Planner<'a> {
         if name != heading {
             self.plan.warnings.push(format!("The sheet “{heading}” was renamed to “{name}”."));
         }
-        self.plan.sheets.push(SheetPlan { name, parts: Vec::new() });
+        self.plan.sheets.push(SheetPlan { name, heading: heading.to_owned(), parts: Vec::new() });
     }
 
     /// Drops the empty sheet of a chapter whose text starts with a section.
@@ -299,7 +301,7 @@ impl<'a> Planner<'a> {
             return;
         }
         let name = self.name("Notes");
-        self.plan.sheets.push(SheetPlan { name, parts: Vec::new() });
+        self.plan.sheets.push(SheetPlan { heading: name.clone(), name, parts: Vec::new() });
         for (at, note) in document.notes.iter().enumerate() {
             let mut blocks = note.iter();
             match blocks.as_slice() {
@@ -376,7 +378,7 @@ mod tests {
         let plan = plan(&document);
         let names: Vec<&str> = plan.sheets.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["A", "B"]);
-        assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
+        assert_eq!(plan.warnings, ["“Report” and “End” have no content, so they have no sheets."]);
         assert_eq!(super::plan(&markdown::read("# Only\n").unwrap()).sheets.len(), 1);
     }
 

@@ -135,6 +135,16 @@ impl Pages<'_> {
             }
         }
         self.grid.here = 0;
+        // Formulas may use the name in the document, unless another sheet has it.
+        for sheet in sheets {
+            let (name, heading) = (sheet.name.to_lowercase(), sheet.heading.to_lowercase());
+            let known =
+                self.grid.sheets.get(&name).copied().zip(self.tops.sheets.get(&name).cloned());
+            if let Some((table, top)) = known {
+                self.grid.sheets.entry(heading.clone()).or_insert(table);
+                self.tops.sheets.entry(heading).or_insert(top);
+            }
+        }
     }
 
     /// Fits columns of these widths to one page, or to several side by side if the text would be

@@ -137,6 +137,23 @@ fn formulas_reach_over_sheets_wherever_their_tables_stand() {
     assert!(rendered.warnings[0].to_string().contains("no sheet with a table is named “Nowhere”"));
 }
 
+/// A sheet may have another name than its heading, which formulas know nevertheless.
+#[test]
+fn formulas_reference_sheets_by_their_names_in_the_document() {
+    let long = "A heading that is longer than the names of sheets";
+    let source = format!(
+        "## Q1/Q2 plan\n\n| a |\n|---|\n| 5 |\n\n## {long}\n\n| a |\n|---|\n| 7 |\n\n## Sum\n\n| b |\n\
+         |---|\n| ='Q1/Q2 plan'!A2*2 |\n| ='Q1 Q2 plan'!A2 |\n| ='{long}'!A2 |\n"
+    );
+    let rendered = rendered(&source);
+    let sheet = sheet(&rendered, 3);
+    assert!(sheet.contains("<f>'Q1 Q2 plan'!A2*2</f><v>10</v>"), "{sheet}");
+    assert!(sheet.contains("<f>'Q1 Q2 plan'!A2</f><v>5</v>"), "{sheet}");
+    assert!(sheet.contains("'A heading that is longer than t'!A2</f><v>7</v>"), "{sheet}");
+    let is_renaming = |warning: &Warning| warning.to_string().contains("was renamed to");
+    assert!(rendered.warnings.iter().all(is_renaming), "{:?}", rendered.warnings);
+}
+
 #[test]
 fn comments_ask_for_totals_and_formats() {
     let rendered = rendered(
