@@ -21,6 +21,8 @@ use std::{
 };
 
 use super::expr::{Cell, Expr};
+use super::kinds::ValueKind;
+use super::lookup;
 use super::value::{Value, binary, map};
 
 /// The maximum number of cells that a formula may reference, counting whole ranges.
@@ -254,6 +256,11 @@ impl Grid {
         if let Expr::Elsewhere(sheet, inner) = expr {
             let values = self.elsewhere(sheet, |grid| grid.values_of(inner, counts))?;
             return Ok(values.unwrap_or(vec![Value::Error("#REF!")]));
+        }
+        if let Expr::Call("INDEX", arguments) = expr
+            && let Some(range) = lookup::index_range(self, arguments)?
+        {
+            return self.values_of(&range, counts);
         }
         let area = match expr {
             Expr::Range(from, to) => RangeArea::of(self.here, *from, *to),

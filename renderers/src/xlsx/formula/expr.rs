@@ -126,6 +126,10 @@ impl Expr {
                 let inner = inner.write(&Tops { here, ..Tops::default() });
                 format!("'{}'!{inner}", name.replace('\'', "''"))
             }
+            // Excel reads at most 255 characters of a number.
+            Expr::Number(number) if !(1e-9..1e15).contains(number) && *number != 0.0 => {
+                format!("{number:E}")
+            }
             Expr::Number(number) => number.to_string(),
             Expr::Text(text) => format!("\"{}\"", text.replace('"', "\"\"")),
             Expr::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),

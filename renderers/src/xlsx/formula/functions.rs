@@ -86,7 +86,7 @@ const KNOWN: [(&str, usize, usize); 107] = [
     ("VALUE", 1, 1),
     ("VLOOKUP", 3, 4),
     ("WEEKDAY", 1, 2),
-    ("XLOOKUP", 3, 4),
+    ("XLOOKUP", 3, 6),
     ("YEAR", 1, 1),
     ("CHOOSE", 2, 255),
     ("CONCAT", 1, 255),
@@ -215,7 +215,7 @@ pub fn is_columns(argument: &Expr) -> bool {
 
 pub fn in_cells(argument: &Expr) -> bool {
     match argument {
-        Expr::Range(..) | Expr::Columns(..) | Expr::Cell(_) => true,
+        Expr::Range(..) | Expr::Columns(..) | Expr::Cell(_) | Expr::Call("INDEX", _) => true,
         Expr::Elsewhere(_, inner) => in_cells(inner),
         _ => false,
     }

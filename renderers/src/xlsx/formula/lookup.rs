@@ -1,8 +1,10 @@
 //! Functions that find cells in a range, and sums over several ranges.
 
+use std::ops::RangeInclusive;
+
 use super::criteria::{Condition, is_like};
-use super::evaluate::{Grid, Stop};
-use super::expr::{Expr, Op};
+use super::evaluate::{Grid, Stop, corners};
+use super::expr::{Cell, Expr, Op};
 use super::functions::{fold, is_columns};
 use super::value::{Value, binary, compare, finite};
 
@@ -107,15 +109,44 @@ fn position(key: &Value, keys: &[&Value], order: i32) -> Option<usize> {
     }
 }
 
-/// `XLOOKUP(key, keys, values, [otherwise])`
+/// `XLOOKUP(key, keys, values, [otherwise], [match], [direction])`. The match is 0 for an equal key,
+/// -1 or 1 for the next smaller or greater one if there is none, 2 for wildcards; the direction is
+/// negative for the last of several.
 fn xlookup(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
     let key = grid.value(&arguments[0])?;
     let (keys, values) = (grid.values(&arguments[1])?, grid.values(&arguments[2])?);
-    let is_key = |value: &Value| {
-        let is_same_kind = std::mem::discriminant(value) == std::mem::discriminant(&key);
-        is_same_kind && compare(value, Op::Equal, &key) == Ok(Value::Bool(true))
+    let mut number = |at: usize, usual: f64| match arguments.get(at) {
+        Some(argument) => Ok(grid.value(argument)?.number()),
+        None => Ok(Ok(usual)),
     };
-    match (keys.iter().position(is_key), arguments.get(3)) {
+    let (kind, direction) = match (number(4, 0.0)?, number(5, 1.0)?) {
+        (Ok(kind), Ok(direction)) => (kind.trunc(), direction),
+        (Err(error), _) | (_, Err(error)) => return Ok(error),
+    };
+    let is = |value: &Value, op: Op, other: &Value| {
+        let is_same_kind = std::mem::discriminant(value) == std::mem::discriminant(other);
+        is_same_kind && compare(value, op, other) == Ok(Value::Bool(true))
+    };
+    let is_key = |value: &Value| match (value, &key) {
+        (Value::Text(text), Value::Text(pattern)) if kind == 2.0 => is_like(text, pattern),
+        _ => is(value, Op::Equal, &key),
+    };
+    let (beyond, nearer) = match kind {
+        0.0 | 2.0 => (None, Op::Equal),
+        -1.0 => (Some(Op::Less), Op::Greater),
+        1.0 => (Some(Op::Greater), Op::Less),
+        _ => return Ok(Value::Error("#VALUE!")),
+    };
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    if direction < 0.0 {
+        order.reverse();
+    }
+    let equal = order.iter().copied().find(|at| is_key(&keys[*at]));
+    let nearest = |op: Op| {
+        let candidates = order.iter().copied().filter(|at| is(&keys[*at], op, &key));
+        candidates.reduce(|best, at| if is(&keys[at], nearer, &keys[best]) { at } else { best })
+    };
+    match (equal.or_else(|| beyond.and_then(nearest)), arguments.get(3)) {
         (Some(at), _) => Ok(values.get(at).cloned().unwrap_or(Value::Error("#VALUE!"))),
         (None, Some(otherwise)) => grid.value(otherwise),
         (None, None) => Ok(MISSING),
@@ -139,13 +170,60 @@ fn match_position(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
     Ok(found.map_or(MISSING, |at| Value::Number(at as f64 + 1.0)))
 }
 
+/// The range of an `INDEX` whose row or column is zero, which stands for all of them.
+pub fn index_range(grid: &mut Grid, arguments: &[Expr]) -> Result<Option<Expr>, Stop> {
+    let (sheet, range) = match &arguments[0] {
+        Expr::Elsewhere(sheet, range) => (Some(sheet), &**range),
+        range => (None, range),
+    };
+    let (Expr::Range(from, to) | Expr::Columns(from, to)) = range else { return Ok(None) };
+    let row = grid.value(&arguments[1])?.number().unwrap_or(-1.0).trunc();
+    let column = match arguments.get(2) {
+        Some(column) => grid.value(column)?.number().unwrap_or(-1.0).trunc(),
+        None => 0.0,
+    };
+    let has_zero = row == 0.0 || (column == 0.0 && arguments.len() > 2);
+    let (rows, columns) = corners(*from, *to);
+    let has_all_rows = matches!(range, Expr::Columns(..));
+    let rows = if has_all_rows { 0..=SHEET_ROWS as u32 - 1 } else { rows };
+    let rows = part(*rows.start(), *rows.end(), row);
+    let columns = part(u32::from(*columns.start()), u32::from(*columns.end()), column);
+    let (Some(rows), Some(columns), true) = (rows, columns, has_zero) else { return Ok(None) };
+    let cell = |row, column| Cell { row, column: column as u16, ..*from };
+    let (first, last) = (cell(*rows.start(), *columns.start()), cell(*rows.end(), *columns.end()));
+    let range = if has_all_rows && row == 0.0 {
+        Expr::Columns(first, last)
+    } else {
+        Expr::Range(first, last)
+    };
+    Ok(Some(match sheet {
+        Some(sheet) => Expr::Elsewhere(sheet.clone(), Box::new(range)),
+        None => range,
+    }))
+}
+
+/// The part of a range with this number; all of it for zero.
+fn part(first: u32, last: u32, number: f64) -> Option<RangeInclusive<u32>> {
+    let at = first + number.clamp(0.0, f64::from(u32::MAX / 2)) as u32;
+    match number {
+        0.0 => Some(first..=last),
+        1.0.. if at <= last + 1 => Some(at - 1..=at - 1),
+        _ => None,
+    }
+}
+
 /// `INDEX(range, row, [column])`
 fn index(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
+    if let Some(range) = index_range(grid, arguments)? {
+        let mut values = grid.values(&range)?;
+        return Ok(if values.len() == 1 { values.remove(0) } else { Value::Error("#VALUE!") });
+    }
     let range = grid.matrix(&arguments[0])?;
     let mut numbers = Vec::new();
     for argument in &arguments[1..] {
         match grid.value(argument)?.number() {
             Ok(number) if number >= 1.0 => numbers.push(number as usize - 1),
+            Ok(number) if number >= 0.0 => return Ok(Value::Error("#REF!")),
             Ok(_) => return Ok(Value::Error("#VALUE!")),
             Err(error) => return Ok(error),
         }
@@ -266,6 +344,10 @@ impl Grid {
                 let (left, right) = (self.matrix(left)?, self.matrix(right)?);
                 Ok(combined(&left, *op, &right))
             }
+            Expr::Call("INDEX", arguments) => match index_range(self, arguments)? {
+                Some(range) => self.matrix(&range),
+                None => Ok(single(self.value(expr)?)),
+            },
             expr => match width {
                 Some(width) => Ok(LookupMatrix { values: self.values(expr)?, width }),
                 None => Ok(single(self.value(expr)?)),

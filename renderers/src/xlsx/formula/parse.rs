@@ -133,11 +133,12 @@ impl FormulaParser<'_> {
     }
 
     fn number(&mut self) -> Result<Expr, String> {
-        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
-        let (number, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        let number = number.parse().map_err(|_| format!("“{number}” is not a number"))?;
+        let mantissa = digits(self.rest, |c| c.is_ascii_digit() || c == '.');
+        let end = mantissa + exponent(&self.rest[mantissa..]);
+        let (number, rest) = self.rest.split_at(end);
+        let value = number.parse().ok().filter(|value: &f64| value.is_finite());
         self.rest = rest.trim_start();
-        Ok(Expr::Number(number))
+        value.map(Expr::Number).ok_or_else(|| format!("“{number}” is not a number"))
     }
 
     /// `'Sheet name'!A1`, in which an apostrophe is doubled.
@@ -238,6 +239,21 @@ impl FormulaParser<'_> {
         }
         functions::check(name, arguments.len())?;
         Ok(Expr::Call(name, arguments))
+    }
+}
+
+/// The length of the digits at the start of a text.
+fn digits(text: &str, is_digit: fn(char) -> bool) -> usize {
+    text.find(|c: char| !is_digit(c)).unwrap_or(text.len())
+}
+
+/// The length of the exponent at the start of a text, such as `E3` or `e-10`; zero if there is none.
+fn exponent(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let unsigned = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+    match digits(unsigned, |c| c.is_ascii_digit()) {
+        0 => 0,
+        length => text.len() - unsigned.len() + length,
     }
 }
 
