@@ -12,7 +12,7 @@ use super::{
     odf_styles::OdfStyles,
     odf_tables::{OdfLine, OdfTable},
     reading::{Kind, ReadError, Reading},
-    sheet_edges::is_default,
+    sheet_edges::is_page_number,
     sheets::{CellBudget, CutSheet, skipped_columns, title},
     tables::Tables,
     words::{Line, Marks, Words},
@@ -52,7 +52,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     // Those of slides are the same on all of them.
     if kind != Kind::Odp {
         let mut texts = edges(&styles, &body.styles.masters);
-        texts.retain(|text| kind != Kind::Ods || !is_default(text));
+        texts.retain(|text| kind != Kind::Ods || !is_page_number(text));
         body.words.edges(&texts);
     }
     warnings.extend(body.tables.warnings.iter().map(|warning| (*warning).to_owned()));

@@ -10,6 +10,9 @@ use super::{
 /// The start of the headers and footers in a sheet part.
 const EDGES: &[u8] = b"<headerFooter";
 
+/// The number of characters of a colour.
+const COLOR: usize = 6;
+
 /// “Page” in the languages of LibreOffice. Each of its sheets has this word and the number of the page
 /// as a footer, unless somebody has changed it, and the name of the sheet as a header.
 const PAGE: [&str; 40] = [
@@ -55,9 +58,14 @@ const PAGE: [&str; 40] = [
     "페이지",
 ];
 
-/// Whether a footer is that of LibreOffice, which is no content.
-pub fn is_default(text: &str) -> bool {
-    text.strip_suffix(" #").is_some_and(|word| PAGE.contains(&word))
+/// Between the number of a page and that of all pages.
+const BETWEEN: [&str; 6] = ["/", "of", "von", "de", "sur", "из"];
+
+/// Whether a header or footer is only the number of the page, such as “Page # of #”, which is no
+/// content.
+pub fn is_page_number(text: &str) -> bool {
+    let is_part = |word: &str| word == "#" || BETWEEN.contains(&word) || PAGE.contains(&word);
+    text.contains('#') && text.replace('/', " / ").split_whitespace().all(is_part)
 }
 
 /// Headers and footers of the sheets, each once, except those that every sheet of LibreOffice has.
@@ -80,7 +88,7 @@ pub fn edges(archive: &mut Archive) -> Result<EdgeTexts, ReadError> {
                 XmlNode::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
                 XmlNode::Close(_) => {
                     let text = codes.take().map(|codes| edge(&codes)).unwrap_or_default();
-                    if !is_default(&text) {
+                    if !is_page_number(&text) {
                         texts.add(text);
                     }
                 }
@@ -108,6 +116,12 @@ fn edge(codes: &str) -> String {
                 text.push(' ');
                 &code[1..]
             }
+            // A colour: `&KFF0000`, or `&K01+000` for one of the theme.
+            Some('K') => {
+                let is_color = |c: &char| c.is_ascii_hexdigit() || matches!(c, '+' | '-');
+                let color = code[1..].chars().take(COLOR).filter(is_color).count();
+                if color == COLOR { &code[1 + COLOR..] } else { &code[1..] }
+            }
             Some('P' | 'N') => {
                 text.push('#');
                 &code[1..]
@@ -121,4 +135,32 @@ fn edge(codes: &str) -> String {
     }
     text.push_str(rest);
     text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_have_their_text_without_codes() {
+        for (codes, text) in [
+            ("&L&\"Arial,Bold\"&12Report&RPage &P", "Report Page #"),
+            ("&KFF0000Report", "Report"),
+            ("&C&K01+000Report&K02-024 2026", "Report 2026"),
+            ("&KReport", "Report"),
+            ("A && B", "A & B"),
+        ] {
+            assert_eq!(edge(codes), text, "{codes}");
+        }
+    }
+
+    #[test]
+    fn a_page_number_alone_is_no_content() {
+        for codes in ["&P", "&R&P / &N", "&CPage &P", "&CSeite &P von &N", "&P/&N"] {
+            assert!(is_page_number(&edge(codes)), "{codes}");
+        }
+        for codes in ["&LConfidential&R&P / &N", "Page", "of", "", "Part &P"] {
+            assert!(!is_page_number(&edge(codes)), "{codes}");
+        }
+    }
 }

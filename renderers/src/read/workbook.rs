@@ -14,6 +14,9 @@ use super::{
     xml::{XmlElement, XmlNode, walk},
 };
 
+/// The maximum number of rows without values that a merged cell adds.
+const MERGED_ROWS: u32 = 32;
+
 /// The text of cells by row and column.
 pub type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
 
@@ -302,7 +305,8 @@ impl<'w> SheetReader<'w> {
         }
     }
 
-    /// Marks the parts of a merged cell, which follows the cells, in the rows that have values.
+    /// Marks the parts of a merged cell, which follows the cells. Of a very high one, only the rows
+    /// that have values are marked.
     fn merge(&mut self, element: &XmlElement) -> Option<()> {
         let (first, last) = element.attribute("ref")?.split_once(':')?;
         let ((top, left), (bottom, right)) = (position(first)?, position(last)?);
@@ -313,6 +317,15 @@ impl<'w> SheetReader<'w> {
         let right = right.min(left.saturating_add(MERGED_COLUMNS));
         if right <= left {
             return None;
+        }
+        let added = if self.found.is_cut { 0 } else { MERGED_ROWS };
+        let last_added = bottom.min(top.saturating_add(added));
+        for row in top..last_added {
+            self.merged += 1;
+            if self.merged > limits::CELLS {
+                return None;
+            }
+            self.found.rows.entry(row).or_default();
         }
         for (row, cells) in self.found.rows.range_mut(top..bottom) {
             for column in left..right {

@@ -132,6 +132,15 @@ fn texts_and_fractions_are_read_as_they_are_displayed() {
     assert!(read.contains("| Mr. Lee | 2 1/2 | fail | (5) | Mr. aA |"), "{read}");
 }
 
+/// The rows of a merged cell are marked, also those without other values.
+#[test]
+fn merged_cells_over_empty_rows_are_marked() {
+    let sheet = "<worksheet><sheetData><row r='1'><c r='A1' t='str'><v>x</v></c></row></sheetData>\
+        <mergeCells><mergeCell ref='A1:B2'/></mergeCells></worksheet>";
+    let read = words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", sheet)]));
+    assert!(read.contains("| x | ← |\n| --- | --- |\n| ↑ | ↑ |"), "{read}");
+}
+
 /// A workbook over the limit is read up to it, and the rest is described.
 #[test]
 fn the_first_rows_of_a_large_workbook_are_read() {
