@@ -2,8 +2,8 @@
 
 use rust_xlsxwriter::{
     Chart as Native, ChartAxis, ChartAxisCrossing, ChartAxisLabelPosition, ChartDataLabel,
-    ChartFont, ChartFormat, ChartLegendPosition, ChartLine, ChartSeries, ChartSolidFill, ChartType,
-    Color, Worksheet, XlsxError,
+    ChartFont, ChartFormat, ChartLegendPosition, ChartLine, ChartMarker, ChartMarkerType,
+    ChartSeries, ChartSolidFill, ChartType, Color, Worksheet, XlsxError,
 };
 
 use super::look;
@@ -20,6 +20,8 @@ const BAR: u32 = 22;
 const AROUND_BARS: u32 = 100;
 /// The height of a row.
 const ROW: u32 = 20;
+/// The size of the points of a line, in points.
+const MARKER: u8 = 7;
 /// The size of the letters, in pixels.
 const LETTERS: f64 = 13.4;
 
@@ -121,7 +123,10 @@ fn paint(series: &mut ChartSeries, chart: &Chart, at: usize, look: &Look) {
         ChartKind::Line => {
             let mut line = ChartFormat::new();
             line.set_line(ChartLine::new().set_color(color).set_width(2.25));
-            series.set_format(&mut line);
+            // Without a marker, a value between two gaps is invisible.
+            let mut marker = ChartMarker::new();
+            marker.set_type(ChartMarkerType::Circle).set_size(MARKER).set_format(&mut fill);
+            series.set_format(&mut line).set_marker(&marker);
         }
         // rust_xlsxwriter writes a custom marker before the line, where the schema rejects it.
         ChartKind::Scatter => {}

@@ -180,6 +180,7 @@ fn charts_are_native_and_look_at_their_cells() {
     let chart = part(&rendered, "xl/charts/chart1.xml");
     assert!(chart.contains("<c:lineChart>") && chart.contains("T &lt;1&gt;"), "{chart}");
     assert!(chart.contains("<c:f>'It''s'!$B$4:$B$5</c:f>"), "{chart}");
+    assert!(chart.contains("</c:spPr><c:marker><c:symbol val=\"circle\"/>"), "{chart}");
     assert!(part(&rendered, "xl/drawings/drawing1.xml").contains("Line chart “T &lt;1&gt;”"));
     assert_eq!(rendered.warnings, Vec::<&str>::new());
 }
