@@ -118,7 +118,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The code between fences that are longer than any in it.
-fn fenced(code: &str) -> String {
+pub fn fenced(code: &str) -> String {
     let fence = |line: &str| line.trim_start().bytes().take_while(|byte| *byte == b'`').count();
     let longest = code.lines().map(fence).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));

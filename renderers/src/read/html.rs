@@ -2,6 +2,7 @@
 
 use htmd::{
     HtmlToMarkdown, Node,
+    element_handler::Handlers,
     options::{BulletListMarker, Options},
 };
 use html5ever::{ParseOpts, parse_document, tendril::TendrilSink as _};
@@ -9,7 +10,7 @@ use markup5ever_rcdom::{NodeData, RcDom};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-use super::{html_tables::PageTables, limits, reading::ReadError};
+use super::{html_lists, html_marks, html_tables::PageTables, limits, reading::ReadError};
 
 /// Form fields are skipped, but not forms, since some pages are a single form.
 const NO_TEXT: [&str; 13] = [
@@ -42,7 +43,7 @@ pub fn page(html: &str) -> Result<HtmlText, ReadError> {
     Ok(HtmlText { markdown: format!("# {title}\n\n{markdown}"), warnings })
 }
 
-/// Links and pictures keep their URLs; nothing is fetched.
+/// Links and pictures keep their URLs, apart from those that are data; nothing is fetched.
 pub fn to_markdown(html: &str) -> Result<HtmlText, ReadError> {
     let options = Options {
         bullet_list_marker: BulletListMarker::Dash,
@@ -51,10 +52,18 @@ pub fn to_markdown(html: &str) -> Result<HtmlText, ReadError> {
         ..Options::default()
     };
     let tables = PageTables::default();
+    let in_tables = tables.clone();
     let converter = HtmlToMarkdown::builder()
         .options(options)
         .skip_tags(NO_TEXT.to_vec())
         .add_handler(vec!["table"], tables.clone())
+        .add_handler(vec!["img"], html_marks::picture)
+        .add_handler(vec!["ol"], html_lists::ordered)
+        .add_handler(vec!["sup", "sub"], html_marks::script)
+        .add_handler(vec!["del", "s", "strike"], html_marks::struck)
+        .add_handler(vec!["pre"], move |handlers: &dyn Handlers, element: htmd::Element<'_>| {
+            html_marks::preformatted(handlers, element, in_tables.is_open())
+        })
         .build();
     let markdown = converter.tree_to_markdown(&tree(html)?);
     Ok(HtmlText { markdown, warnings: tables.warnings() })
@@ -113,7 +122,7 @@ fn element(node: &Node) -> Option<Element> {
 }
 
 /// The depth is already limited.
-fn text(node: &Node, into: &mut String) {
+pub fn text(node: &Node, into: &mut String) {
     match &node.data {
         NodeData::Text { contents } => into.push_str(&contents.borrow()),
         NodeData::Element { name, .. } if matches!(&*name.local, "script" | "style") => {}

@@ -79,6 +79,11 @@ impl PageTables {
         self.state().warnings.iter().map(|warning| (*warning).to_owned()).collect()
     }
 
+    /// Whether the cells of a table are being read, which have no blocks.
+    pub fn is_open(&self) -> bool {
+        self.state().open > 0
+    }
+
     fn state(&self) -> MutexGuard<'_, PageState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -215,14 +220,14 @@ fn children(node: &Node, names: &[&str]) -> Vec<Rc<Node>> {
     children.iter().filter(is_named).cloned().collect()
 }
 
-fn name(node: &Node) -> Option<&str> {
+pub fn name(node: &Node) -> Option<&str> {
     match &node.data {
         NodeData::Element { name, .. } => Some(&name.local),
         _ => None,
     }
 }
 
-fn attribute(node: &Node, name: &str) -> Option<String> {
+pub fn attribute(node: &Node, name: &str) -> Option<String> {
     let NodeData::Element { attrs, .. } = &node.data else { return None };
     let attrs = attrs.borrow();
     let attribute = attrs.iter().find(|attribute| &*attribute.name.local == name)?;

@@ -11,11 +11,11 @@
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs` and `docx_styles`, `pptx`, `odf`
 //!   with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and `odf_tables`,
-//!   `sheets` with `sheet_edges`, the `workbook`, its `styles`, `escapes` and `hidden` parts, `pdf` with its
-//!   `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`, `printed_lists`,
-//!   `bidi`, `transform`, `lines` and `grid`, `html` with `html_tables`, `email`, `rtf` with
-//!   `rtf_tokens`, `rtf_places`, `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one
-//!   file per format
+//!   `sheets` with `sheet_edges`, the `workbook`, its `styles`, `escapes` and `hidden` parts, `pdf`
+//!   with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`,
+//!   `printed_lists`, `bidi`, `transform`, `lines` and `grid`, `html` with `html_lists`,
+//!   `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`, `rtf_places`, `rtf_tables`,
+//!   `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -36,6 +36,8 @@ mod fonts;
 mod grid;
 mod hidden;
 pub mod html;
+mod html_lists;
+mod html_marks;
 mod html_tables;
 pub mod kind;
 mod labels;

@@ -50,3 +50,23 @@ fn tables_of_web_pages_are_bounded() {
     assert!(read.markdown.len() < 10_000, "{}", read.markdown.len());
     assert_eq!(read.markdown.matches('x').count(), 2_000);
 }
+
+#[test]
+fn lists_of_web_pages_keep_their_labels() {
+    let page = "<ol><li>one<li value=9>nine<li>ten<ol type=a start=2><li>b<li>c</ol></ol>\
+        <p>x<ol type=I reversed><li><p>two<p>more<li>one</ol>\
+        <ol style='color: red; list-style-type: lower-roman'><li>i</ol><ol start=-1><li>a<li>b</ol>";
+    let wanted = "1. one\n9. nine\n10. ten\n    b. b\n    c. c\n\nx\n\nII. two\n\n    more\nI. one\n\n\
+        i. i\n\n-1. a\n0. b";
+    assert_eq!(words("a.html", page.as_bytes()), wanted);
+}
+
+#[test]
+fn deleted_and_preformatted_text_of_web_pages_is_marked() {
+    let page = "<p>Price: <del>100</del> <ins>80</ins> EUR, <s> old</s> <strike><b>x</b></strike>\
+        <pre># make\n* all\n  ``` <b>b</b><br>c\n</pre><pre><code>d</code></pre>\
+        <table><tr><th>a<th>b<tr><td><pre>x\ny</pre><td><pre><code>z\nw</code></pre></table>";
+    let wanted = "Price: ~~100~~ 80 EUR, ~~old~~ ~~**x**~~\n\n````\n# make\n* all\n  ``` b\nc\n````\n\n\
+        ```\nd\n```\n\n| a | b |\n| --- | --- |\n| x<br>y | z<br>w |";
+    assert_eq!(words("a.html", page.as_bytes()), wanted);
+}
