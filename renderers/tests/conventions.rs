@@ -64,7 +64,8 @@ fn marks_of_html_are_formats_in_all_files() {
     has(Format::Xlsx, "xl/sharedStrings.xml", &all);
     let pdf = drawn(source, Format::Pdf);
     let text = read::to_markdown("a.pdf", &pdf.bytes).unwrap().markdown;
-    assert!(text.contains("H2O m2 under marked less end"), "{text}");
+    let words = "H<sub>2</sub>O m<sup>2</sup> under marked less end";
+    assert!(text.contains(words), "{text}");
     assert_eq!(pdf.warnings, Vec::<&str>::new());
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `docx-rs` is not used, because it panics on one of ten damaged files and loops on some.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
     archive::Archive,
@@ -10,7 +10,7 @@ use super::{
     docx_frames::{FramedParagraph, WordFrame, add_table},
     docx_lists::WordLists,
     docx_paragraphs::WordParagraph,
-    docx_styles::{self, ParagraphStyle, styles},
+    docx_styles::{self, WordStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
     tables::{MERGED_LEFT, MERGED_UP, Tables},
@@ -53,13 +53,19 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     if body.has_changes {
         warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
     }
+    if !body.unknown_fonts.is_empty() {
+        let fonts: Vec<String> = body.unknown_fonts.into_iter().take(5).collect();
+        let fonts = fonts.join(", ");
+        warnings
+            .push(format!("Symbols without a Unicode character are shown as \u{fffd}: {fonts}."));
+    }
     warnings.extend(body.tables.warnings.iter().map(|warning| (*warning).to_owned()));
     Ok(Reading { warnings, ..Reading::of(Kind::Docx, body.words.finish()) })
 }
 
 #[derive(Default)]
 struct WordBody {
-    styles: HashMap<String, ParagraphStyle>,
+    styles: HashMap<String, WordStyle>,
     lists: WordLists,
     links: HashMap<String, String>,
     words: Words,
@@ -71,25 +77,49 @@ struct WordBody {
     /// Inside an element whose text is not part of the document.
     skipped: usize,
     has_changes: bool,
+    /// The fonts of symbols that have no Unicode character.
+    unknown_fonts: BTreeSet<String>,
+    /// Whether the properties of a row are open.
+    in_row_properties: bool,
+    /// The bookmark that is open, and the footnotes by the bookmarks around their marks.
+    bookmark: Option<String>,
+    marked_notes: HashMap<String, String>,
 }
 
 impl WordBody {
     fn step(&mut self, node: &XmlNode<'_>) -> Result<(), ReadError> {
         match node {
-            XmlNode::Open(element) if self.skipped > 0 || is_skipped(&element.name) => {
-                self.skipped += 1;
-            }
+            XmlNode::Open(element) if self.skips(element) => self.skipped += 1,
             XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
             XmlNode::Text(_) if self.skipped > 0 => {}
             XmlNode::Open(element) => self.open(element),
             XmlNode::Text(text) => {
                 if let Some(paragraph) = self.paragraphs.last_mut() {
-                    paragraph.push(text);
+                    paragraph.run_text(text);
                 }
             }
             XmlNode::Close(name) => self.close(name)?,
         }
         Ok(())
+    }
+
+    /// Whether an element is not read, or has been.
+    fn skips(&mut self, element: &XmlElement) -> bool {
+        self.skipped > 0 || is_skipped(&element.name) || self.mentions_note(element)
+    }
+
+    /// Writes the mark of a footnote that is mentioned again, in place of the number that is its
+    /// text.
+    fn mentions_note(&mut self, element: &XmlElement) -> bool {
+        let field = element.attribute("instr").filter(|_| element.name == "fldSimple");
+        let mut words = field.unwrap_or_default().split_whitespace();
+        let name = words.next().filter(|field| *field == "NOTEREF").and_then(|_| words.next());
+        let note = name.and_then(|name| self.marked_notes.get(name));
+        let (Some(note), Some(paragraph)) = (note, self.paragraphs.last_mut()) else {
+            return false;
+        };
+        paragraph.line.push_plain(&format!("[^{note}]"));
+        true
     }
 
     fn open(&mut self, element: &XmlElement) {
@@ -113,8 +143,27 @@ impl WordBody {
                 let is_row = element.name == "hMerge";
                 self.tables.merge(Some(if is_row { MERGED_LEFT } else { MERGED_UP }));
             }
+            "trPr" => self.in_row_properties = true,
+            "del" if self.in_row_properties => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.has_deleted_row = true;
+                }
+            }
+            "bookmarkStart" => self.bookmark = element.attribute("name").map(str::to_owned),
+            "bookmarkEnd" => self.bookmark = None,
             name => {
                 let Some(paragraph) = self.paragraphs.last_mut() else { return };
+                match (name, element.attribute("id"), &self.bookmark) {
+                    ("footnoteReference" | "endnoteReference", Some(id), Some(bookmark)) => {
+                        let note = self.marked_notes.entry(bookmark.clone());
+                        note.or_insert_with(|| id.to_owned());
+                    }
+                    ("rStyle", ..) => {
+                        let style = element.attribute("val").unwrap_or_default();
+                        paragraph.style_run(docx_styles::resolved(&self.styles, style).script);
+                    }
+                    _ => {}
+                }
                 if name != "hyperlink" {
                     return paragraph.open(element);
                 }
@@ -130,6 +179,8 @@ impl WordBody {
         match name {
             "p" => self.flush_paragraph(),
             "tc" => self.tables.end_cell(),
+            "trPr" => self.in_row_properties = false,
+            "tr" => self.end_row(),
             "tbl" => self.end_table()?,
             _ => {
                 if let Some(paragraph) = self.paragraphs.last_mut() {
@@ -138,6 +189,19 @@ impl WordBody {
             }
         }
         Ok(())
+    }
+
+    /// Ends a row. The text of one that was deleted is usually marked as deleted, but need not be.
+    fn end_row(&mut self) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        if std::mem::take(&mut frame.has_deleted_row) {
+            self.has_changes = true;
+            self.tables.change_row(|text| {
+                if !text.starts_with("{--") {
+                    *text = format!("{{--{text}--}}");
+                }
+            });
+        }
     }
 
     fn end_table(&mut self) -> Result<(), ReadError> {
@@ -159,6 +223,7 @@ impl WordBody {
         let Some(mut paragraph) = self.paragraphs.pop() else { return };
         paragraph.end_change();
         self.has_changes |= paragraph.has_changes;
+        self.unknown_fonts.append(&mut paragraph.unknown_fonts);
         let style = docx_styles::resolved(&self.styles, &paragraph.style);
         if paragraph.list.is_none()
             && let Some(list) = style.list.filter(|id| id != "0")
@@ -185,11 +250,11 @@ impl WordBody {
         match (level, paragraph.list) {
             (Some(level), _) => words.heading(level, text.trim_matches('*')),
             (None, Some(list)) => {
-                let number = self.lists.count(&list, paragraph.depth);
-                words.numbered(paragraph.depth, number, text);
+                let mark = self.lists.mark(&list, paragraph.depth);
+                words.item(paragraph.depth, &mark, text);
             }
             (None, None) if QUOTES.contains(&paragraph.style.as_str()) => words.quote(text),
-            (None, None) => words.paragraph(text),
+            (None, None) => words.text(text),
         }
     }
 

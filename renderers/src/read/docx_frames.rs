@@ -31,6 +31,8 @@ pub struct WordFrame {
     has_text: bool,
     title: Option<String>,
     is_quote: bool,
+    /// Whether the open row was deleted.
+    pub has_deleted_row: bool,
 }
 
 /// A paragraph inside a cell.

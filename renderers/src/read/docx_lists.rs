@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     archive::Archive,
     reading::ReadError,
+    words::ItemMark,
     xml::{XmlElement, XmlNode, walk},
 };
 
@@ -24,6 +25,8 @@ pub struct WordLists {
 #[derive(Default)]
 struct ListKind {
     is_numbered: [bool; LEVELS],
+    /// For levels of tasks, whether they are done.
+    tasks: [Option<bool>; LEVELS],
     starts: [Option<u64>; LEVELS],
 }
 
@@ -48,8 +51,20 @@ impl WordLists {
         Ok(reader.found)
     }
 
+    /// Counts a paragraph of a list and returns what it begins with.
+    pub fn mark(&mut self, id: &str, level: usize) -> ItemMark {
+        let task = self.kind_of(id).and_then(|kind| kind.tasks[level.min(LEVELS - 1)]);
+        let number = self.count(id, level);
+        let counted = number.map_or(ItemMark::Bullet, ItemMark::Number);
+        task.map_or(counted, ItemMark::Task)
+    }
+
+    fn kind_of(&self, id: &str) -> Option<&ListKind> {
+        self.kinds.get(&self.lists.get(id)?.kind)
+    }
+
     /// Counts a paragraph of a list and returns its number, if that level is numbered.
-    pub fn count(&mut self, id: &str, level: usize) -> Option<u64> {
+    fn count(&mut self, id: &str, level: usize) -> Option<u64> {
         let level = level.min(LEVELS - 1);
         let list = self.lists.get(id)?;
         let kind = self.kinds.get(&list.kind)?;
@@ -88,6 +103,10 @@ impl ListReader {
                 let level = self.level;
                 self.kind().is_numbered[level] = is_numbered;
             }
+            ("lvlText", None) => {
+                let level = self.level;
+                self.kind().tasks[level] = task(&attribute("val"));
+            }
             ("start", None) => {
                 let level = self.level;
                 self.kind().starts[level] = start();
@@ -105,5 +124,14 @@ impl ListReader {
 
     fn kind(&mut self) -> &mut ListKind {
         self.found.kinds.entry(self.kind.clone()).or_default()
+    }
+}
+
+/// Whether the task with this bullet is done; `None` if it is no box.
+pub fn task(bullet: &str) -> Option<bool> {
+    match bullet {
+        "☐" => Some(false),
+        "☒" | "☑" => Some(true),
+        _ => None,
     }
 }

@@ -1,9 +1,12 @@
 //! The open paragraphs of a Word file. The text of a shape, with the tables in it, is inside a run of
 //! a paragraph that continues after it, so each paragraph has its own runs, link and tracked change.
 
+use std::collections::BTreeSet;
+
 use super::{
     docx::math_mark,
-    words::{Line, Marks},
+    symbol_fonts,
+    words::{Line, Marks, Script},
     xml::XmlElement,
 };
 use crate::document::COMMENT_NAME;
@@ -20,11 +23,20 @@ pub struct WordParagraph {
     pub color: Option<String>,
     /// Whether an insertion or deletion was marked.
     pub has_changes: bool,
-    /// The formatting of the open runs. Ruby text has runs inside a run.
-    runs: Vec<Marks>,
+    /// The fonts of symbols that have no Unicode character.
+    pub unknown_fonts: BTreeSet<String>,
+    /// The open runs. Ruby text has runs inside a run.
+    runs: Vec<WordRun>,
     /// The target of the open link.
     link: Option<String>,
     change: Option<OpenChange>,
+}
+
+/// The formatting of a run.
+#[derive(Default)]
+struct WordRun {
+    marks: Marks,
+    font: String,
 }
 
 /// Tracked or hidden text, and whether its opening mark was written.
@@ -64,7 +76,13 @@ impl WordParagraph {
     /// Handles an element that belongs to the paragraph.
     pub fn open(&mut self, element: &XmlElement) {
         match element.name.as_str() {
-            "r" => self.runs.push(Marks::default()),
+            "r" => self.runs.push(WordRun::default()),
+            "sym" if self.in_run() => {
+                let font = element.attribute("font").unwrap_or_default();
+                let code = u32::from_str_radix(element.attribute("char").unwrap_or_default(), 16);
+                let sign = self.symbol(font, code.ok().and_then(char::from_u32));
+                self.push(&sign.to_string());
+            }
             "tab" if self.in_run() => self.push("\t"),
             "br" | "cr" if self.in_run() => self.push("\n"),
             // Inside a run, it is a property of a row of a table in a shape.
@@ -98,9 +116,13 @@ impl WordParagraph {
     fn property(&mut self, element: &XmlElement) {
         let value = || element.attribute("val").unwrap_or_default().to_owned();
         match (element.name.as_str(), self.runs.last_mut()) {
-            ("b", Some(marks)) => marks.strong = element.is_on(),
-            ("i", Some(marks)) => marks.emphasis = element.is_on(),
-            ("strike" | "dstrike", Some(marks)) => marks.strike = element.is_on(),
+            ("b", Some(run)) => run.marks.strong = element.is_on(),
+            ("i", Some(run)) => run.marks.emphasis = element.is_on(),
+            ("strike" | "dstrike", Some(run)) => run.marks.strike = element.is_on(),
+            ("vertAlign", Some(run)) => run.marks.script = script(&value()),
+            ("rFonts", Some(run)) => {
+                element.attribute("ascii").unwrap_or_default().clone_into(&mut run.font);
+            }
             ("color", _) if self.color.is_none() => self.color = Some(value()),
             ("pStyle", _) => self.style = value(),
             ("outlineLvl", _) => self.outline = element.number("val"),
@@ -141,13 +163,39 @@ impl WordParagraph {
         !self.runs.is_empty()
     }
 
+    /// Applies the character style of a run.
+    pub fn style_run(&mut self, script: Option<Script>) {
+        if let (Some(run), Some(script)) = (self.runs.last_mut(), script) {
+            run.marks.script = script;
+        }
+    }
+
+    /// The Unicode character of a symbol.
+    fn symbol(&mut self, font: &str, code: Option<char>) -> char {
+        code.and_then(|code| symbol_fonts::character(font, code)).unwrap_or_else(|| {
+            self.unknown_fonts.insert(font.chars().take(40).collect());
+            char::REPLACEMENT_CHARACTER
+        })
+    }
+
+    /// The text of a run, whose font may be one of symbols.
+    pub fn run_text(&mut self, text: &str) {
+        let Some(run) = self.runs.last().filter(|_| text.contains(symbol_fonts::is_code)) else {
+            return self.push(text);
+        };
+        let symbol = |c: char| symbol_fonts::character(&run.font, c).unwrap_or(c);
+        let text: String = text.chars().map(symbol).collect();
+        self.push(&text);
+    }
+
     pub fn push(&mut self, text: &str) {
         if let Some(change) = self.change.as_mut().filter(|change| !change.is_open) {
             change.is_open = true;
             self.has_changes |= !change.is_hidden();
             self.line.push_plain(change.opening);
         }
-        self.line.push(text, self.runs.last().copied().unwrap_or_default());
+        let marks = self.runs.last().map(|run| run.marks).unwrap_or_default();
+        self.line.push(text, marks);
     }
 
     pub fn end_change(&mut self) {
@@ -158,5 +206,14 @@ impl WordParagraph {
 
     fn plain(&mut self, text: &str) {
         self.line.push_plain(text);
+    }
+}
+
+/// What a value of `w:vertAlign` says.
+pub fn script(value: &str) -> Script {
+    match value {
+        "superscript" => Script::Raised,
+        "subscript" => Script::Lowered,
+        _ => Script::Level,
     }
 }

@@ -4,27 +4,31 @@ use std::collections::HashMap;
 
 use super::{
     archive::Archive,
+    docx_paragraphs::script,
     reading::ReadError,
+    words::Script,
     xml::{XmlNode, walk},
 };
 
 /// The number of styles that a style may be based on, one on another.
 const BASES: usize = 16;
 
-/// What a paragraph style says about the structure.
+/// What a style says about the structure.
 #[derive(Debug, Default, Clone)]
-pub struct ParagraphStyle {
+pub struct WordStyle {
     /// The heading level.
     pub level: Option<usize>,
     /// The list and the depth in it.
     pub list: Option<String>,
     pub depth: usize,
+    /// Whether its letters are raised or lowered.
+    pub script: Option<Script>,
     based_on: Option<String>,
 }
 
 /// The styles by their ids.
-pub fn styles(archive: &mut Archive) -> Result<HashMap<String, ParagraphStyle>, ReadError> {
-    let mut styles: HashMap<String, ParagraphStyle> = HashMap::new();
+pub fn styles(archive: &mut Archive) -> Result<HashMap<String, WordStyle>, ReadError> {
+    let mut styles: HashMap<String, WordStyle> = HashMap::new();
     let Some(xml) = archive.part("word/styles.xml")? else { return Ok(styles) };
     let mut id = String::new();
     // A document with damaged styles is still read.
@@ -51,6 +55,7 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, ParagraphStyle>, 
                 style.level = level.map(|level| level + 1).or(style.level);
             }
             "basedOn" => style.based_on = Some(value.to_owned()),
+            "vertAlign" => style.script = Some(script(value)),
             "numId" => style.list = Some(value.to_owned()),
             "ilvl" => style.depth = element.number("val").unwrap_or(0).min(8),
             _ => {}
@@ -61,11 +66,12 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, ParagraphStyle>, 
 }
 
 /// A style with what it takes over from the styles that it is based on.
-pub fn resolved(styles: &HashMap<String, ParagraphStyle>, id: &str) -> ParagraphStyle {
+pub fn resolved(styles: &HashMap<String, WordStyle>, id: &str) -> WordStyle {
     let mut style = styles.get(id).cloned().unwrap_or_default();
     for _ in 0..BASES {
         let Some(base) = style.based_on.take().and_then(|id| styles.get(&id)) else { break };
         style.level = style.level.or(base.level);
+        style.script = style.script.or(base.script);
         if style.list.is_none() {
             (style.list, style.depth) = (base.list.clone(), base.depth);
         }

@@ -6,16 +6,18 @@
 //! - `archive`, `links`, `xml`: parts of a package, their relationships, and XML parsing without
 //!   entities
 //! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments
-//! - `words`: paragraphs, formatting, lists and tables as Markdown; `tables`: tables being read
+//! - `words`: paragraphs, formatting, lists and tables as Markdown; `line_starts`: what is escaped in
+//!   them; `tables`: tables being read
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
-//! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs` and `docx_styles`, `pptx`, `odf`
-//!   with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and `odf_tables`,
-//!   `sheets` with `sheet_edges`, the `workbook`, its `styles`, `escapes` and `hidden` parts, `pdf`
-//!   with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `labels`, `printed_labels`,
-//!   `printed_lists`, `bidi`, `transform`, `lines` and `grid`, `html` with `html_lists`,
-//!   `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`, `rtf_places`, `rtf_tables`,
-//!   `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per format
+//! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs`, `docx_styles` and `symbol_fonts`,
+//!   `pptx`, `odf` with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and
+//!   `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `escapes` and
+//!   `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
+//!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines` and `grid`, `html`
+//!   with `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
+//!   `rtf_places`, `rtf_tables`, `rtf_rows` and `rtf_fields`, `rows`, `charset`: one file per
+//!   format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
 //! process with memory and time limits.
@@ -42,6 +44,7 @@ mod html_tables;
 pub mod kind;
 mod labels;
 pub mod limits;
+mod line_starts;
 mod lines;
 pub(crate) mod links;
 mod odf;
@@ -53,6 +56,7 @@ mod odf_styles;
 mod odf_tables;
 mod pdf;
 mod pdf_blocks;
+mod pdf_marks;
 mod pptx;
 mod printed_labels;
 mod printed_lists;
@@ -67,6 +71,7 @@ mod rtf_tokens;
 mod sheet_edges;
 pub(crate) mod sheets;
 mod styles;
+mod symbol_fonts;
 mod tables;
 mod tag_cells;
 mod tags;

@@ -42,6 +42,7 @@ pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
         warnings.push(format!("Only the beginning could be read. {problem}"));
     }
     warnings.extend(body.sheets.take().map(|budget| budget.sizes).unwrap_or_default());
+    body.write_notes();
     body.comments.write_to(&mut body.words);
     for object in body.objects.iter().take(OBJECTS) {
         add_object(&mut archive, object, &mut body.words);
@@ -94,6 +95,9 @@ pub struct OdfBody {
     marks: Vec<Marks>,
     lists: OdfLists,
     comments: OdfComments,
+    /// The texts of footnotes, and whether the last one is open.
+    notes: Vec<String>,
+    in_note: bool,
     /// The folders of embedded objects.
     objects: BTreeSet<String>,
     /// For each open frame, whether it is the title of a slide.
@@ -152,6 +156,22 @@ impl OdfBody {
         is_skipped(name) || (self.is_edge && name == "sheet-name")
     }
 
+    fn begin_note(&mut self) {
+        self.notes.push(String::new());
+        self.in_note = true;
+        self.plain(&format!("[^{}]", self.notes.len()));
+    }
+
+    /// Writes the footnotes with their marks, as for Word files.
+    fn write_notes(&mut self) {
+        if self.notes.iter().any(|note| !note.is_empty()) {
+            self.words.heading(2, "Footnotes");
+        }
+        for (at, note) in self.notes.iter().enumerate().filter(|(_, note)| !note.is_empty()) {
+            self.words.paragraph(&format!("[^{}]: {note}", at + 1));
+        }
+    }
+
     /// The mark of a comment, in its paragraph or below the text of its cell.
     fn add_mark(&mut self, mark: &str) {
         if !self.lines.is_empty() {
@@ -190,7 +210,7 @@ impl OdfBody {
                 self.links.push(element.attribute("href").unwrap_or_default().to_owned());
                 self.plain("[");
             }
-            "note-citation" => self.plain("[^"),
+            "note" => self.begin_note(),
             "list" => self.lists.open(element),
             "list-item" => self.lists.item(element),
             "object" => {
@@ -285,7 +305,7 @@ impl OdfBody {
                 let target = self.links.pop().unwrap_or_default();
                 self.plain(&format!("]({target})"));
             }
-            "note-citation" => self.plain("]"),
+            "note" => self.in_note = false,
             "list" => self.lists.close(),
             "frame" => drop(self.frames.pop()),
             "table-cell" | "covered-table-cell" => self.end_cell()?,
@@ -326,8 +346,11 @@ impl OdfBody {
     fn flush_paragraph(&mut self) {
         let Some(OdfLine { line, level }) = self.lines.pop() else { return };
         let text = line.finish();
-        // The text of a footnote is inserted at its reference.
-        if let Some(OdfLine { line: outer, .. }) = self.lines.last_mut() {
+        if let Some(note) = self.notes.last_mut().filter(|_| self.in_note) {
+            let space = if note.is_empty() || text.is_empty() { "" } else { " " };
+            note.extend([space, &text]);
+        // The text of a shape is inserted at its place.
+        } else if let Some(OdfLine { line: outer, .. }) = self.lines.last_mut() {
             outer.push_plain(&format!("({text})"));
         } else if !self.tables.take(&text) {
             let is_title = self.frames.last() == Some(&true);
@@ -339,13 +362,21 @@ impl OdfBody {
                     let number = self.lists.number();
                     self.words.numbered(depth, number, &text);
                 }
-                (None, None) => self.words.paragraph(&text),
+                (None, None) => self.words.text(&text),
             }
         }
     }
 }
 
-/// Deleted content, and metadata.
+/// Deleted content, metadata and numbers.
 fn is_skipped(name: &str) -> bool {
-    matches!(name, "tracked-changes" | "sequence-decls" | "scripts" | "page-number" | "page-count")
+    matches!(
+        name,
+        "tracked-changes"
+            | "sequence-decls"
+            | "scripts"
+            | "page-number"
+            | "page-count"
+            | "note-citation"
+    )
 }

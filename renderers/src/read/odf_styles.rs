@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    words::Marks,
+    words::{Marks, Script},
     xml::{XmlElement, XmlNode, walk},
 };
 
@@ -57,6 +57,7 @@ impl OdfStyles {
                     strong: attribute("font-weight") == Some("bold"),
                     emphasis: attribute("font-style") == Some("italic"),
                     strike: attribute("text-line-through-style").is_some_and(|s| s != "none"),
+                    script: attribute("text-position").map_or(Script::Level, script),
                 };
                 self.marks.insert(self.style.clone(), marks);
             }
@@ -90,5 +91,17 @@ impl OdfStyles {
             }
         }
         None
+    }
+}
+
+/// What a value of `text-position` says, such as `super 58%` or `-33% 58%`.
+fn script(position: &str) -> Script {
+    let shift = position.split_whitespace().next().unwrap_or_default();
+    match (shift, shift.trim_end_matches('%').parse::<f64>()) {
+        ("super", _) => Script::Raised,
+        ("sub", _) => Script::Lowered,
+        (_, Ok(shift)) if shift > 0.0 => Script::Raised,
+        (_, Ok(shift)) if shift < 0.0 => Script::Lowered,
+        _ => Script::Level,
     }
 }

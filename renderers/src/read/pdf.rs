@@ -14,12 +14,14 @@ use super::{
     labels::Labels,
     limits,
     pdf_blocks::{self, PdfText},
+    pdf_marks::{OpenMarks, ScriptRun},
     printed_labels::PrintedLabel,
     reading::{Kind, ReadError, Reading},
     tables::MERGED,
     tags::{TagMark, Tags},
     transform::{Matrix, SAME, matrix, number, within},
     unlock,
+    words::Script,
 };
 use crate::package::measure::is_wide;
 
@@ -47,7 +49,7 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
             reading.warnings.push(format!("Page {number} is incomplete: {problem}."));
         }
         pdf_blocks::order(&mut page.pieces);
-        page.end_link();
+        page.open.end(page.pieces.last_mut());
         reading.pictures += usize::from(page.pieces.is_empty() && page.has_pictures);
         text.add(&page.pieces, &mut page.labels)?;
     }
@@ -73,8 +75,7 @@ struct PageReader<'a> {
     tags: &'a Tags,
     /// The marks of the marked content that is open.
     marks: Vec<Option<&'a TagMark>>,
-    /// The link that is open in the last piece.
-    link: Option<Rc<str>>,
+    open: OpenMarks,
     pieces: Vec<TextPiece>,
     labels: Labels,
     text_bytes: usize,
@@ -105,7 +106,7 @@ impl<'a> PageReader<'a> {
             id,
             tags,
             marks: Vec::new(),
-            link: None,
+            open: OpenMarks::default(),
             pieces: Vec::new(),
             labels: Labels::default(),
             text_bytes: 0,
@@ -245,13 +246,11 @@ impl<'a> PageReader<'a> {
             gap => gap,
         };
         let link = mark.and_then(|mark| mark.link.clone()).filter(|_| !bidi::has_rtl(&text));
-        if link != self.link || matches!(gap, Gap::Wide(_)) {
-            self.end_link();
-        }
+        let tagged = mark.map_or(Script::Level, |mark| mark.script);
+        let run = ScriptRun { text: &text, y: at[5], height, tagged };
+        let opening = self.turn_to(&gap, &run, link);
         // Ideographs have one width in all fonts.
         let is_fixed_pitch = font.is_fixed_pitch && !text.chars().any(is_wide);
-        let opening = if link.is_some() && self.link.is_none() { "[" } else { "" };
-        self.link = link;
         match (gap, self.pieces.last_mut()) {
             (Gap::Wide(before), _) => {
                 let text = format!("{opening}{text}");
@@ -272,7 +271,7 @@ impl<'a> PageReader<'a> {
                 if matches!(gap, Gap::Word) && !piece.text.ends_with(' ') {
                     piece.text.push(' ');
                 }
-                piece.text.extend([opening, &text]);
+                piece.text.extend([opening.as_str(), &text]);
                 piece.is_fixed_pitch &= is_fixed_pitch || text.trim().is_empty();
                 (piece.left, piece.right) = (piece.left.min(left), piece.right.max(right));
             }
@@ -280,13 +279,17 @@ impl<'a> PageReader<'a> {
         }
     }
 
-    /// Writes the target of the link that is open in the last piece.
-    fn end_link(&mut self) {
-        let (Some(link), Some(piece)) = (self.link.take(), self.pieces.last_mut()) else { return };
-        self.text_bytes += link.len();
-        let end = piece.text.trim_end().len();
-        let space = piece.text.split_off(end);
-        piece.text.extend(["](", &link, ")", &space]);
+    /// Ends and begins the marks of links and scripts. Returns what precedes the text of the run.
+    fn turn_to(&mut self, gap: &Gap, run: &ScriptRun, link: Option<Rc<str>>) -> String {
+        let line = self.pieces.last_mut().filter(|_| !matches!(gap, Gap::Wide(_)));
+        let opening = match line {
+            Some(line) => self.open.go_on(line, run, link),
+            None => self.open.begin(self.pieces.last_mut(), run, link),
+        };
+        if !opening.is_empty() {
+            self.text_bytes += opening.len() * 3 + self.open.link_bytes();
+        }
+        opening
     }
 
     /// The mark of the content with these properties.

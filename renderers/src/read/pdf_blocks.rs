@@ -121,7 +121,7 @@ impl PdfText {
     fn layout(&mut self, pieces: &[TextPiece], edges: &LineEdges) -> Result<(), ReadError> {
         for part in grid::parts(pieces, edges) {
             match part {
-                PagePart::Text(text) => self.words.paragraph(&text),
+                PagePart::Text(text) => self.words.text(&text),
                 PagePart::Item(item) => self.words.item(item.depth, &item.mark, &item.text),
                 PagePart::Table(rows) => self.words.table(&rows)?,
             }
@@ -170,7 +170,7 @@ impl PdfText {
         };
         self.last_table = Some(ContinuedTable { reaching: spans, ..table });
         match rows.as_slice() {
-            [row] if row.len() == 1 => self.words.paragraph(&row[0]),
+            [row] if row.len() == 1 => self.words.text(&row[0]),
             rows => self.words.table(rows)?,
         }
         Ok(())

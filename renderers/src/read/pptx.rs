@@ -7,11 +7,12 @@ use super::{
     asides::{self, AsideComment, Comments},
     chart,
     docx::math_mark,
+    docx_lists::task,
     limits,
     links::{escaped, links, within},
     reading::{Kind, ReadError, Reading},
     tables::{MERGED_LEFT, MERGED_UP, Tables},
-    words::{Line, Marks, Words},
+    words::{ItemMark, Line, Marks, Script, Words},
     xml::{XmlElement, XmlNode, walk},
 };
 use crate::document::COMMENT_NAME;
@@ -163,6 +164,8 @@ struct SlideReader {
     marks: Marks,
     depth: usize,
     bulleted: bool,
+    /// For a task, whether it is done.
+    task: Option<bool>,
     /// The first number of the list that the paragraph belongs to.
     first_number: Option<u64>,
     /// The numbers of the lists of this shape.
@@ -218,17 +221,22 @@ impl SlideReader {
             "txBody" => self.numbers = ListNumbers::default(),
             "p" => {
                 (self.line, self.depth, self.bulleted) = (Some(Line::default()), 0, false);
-                (self.first_number, self.open_target) = (None, None);
+                (self.first_number, self.open_target, self.task) = (None, None, None);
             }
             "pPr" => self.depth = element.number("lvl").unwrap_or(0),
-            "buChar" => self.bulleted = true,
+            "buChar" => {
+                self.bulleted = true;
+                self.task = task(element.attribute("char").unwrap_or_default());
+            }
             "buAutoNum" => {
                 self.bulleted = true;
                 self.first_number = Some(element.number("startAt").unwrap_or(1) as u64);
             }
             "rPr" => {
                 let is = |name| matches!(element.attribute(name), Some("1" | "true"));
-                self.marks = Marks { strong: is("b"), emphasis: is("i"), strike: false };
+                let strike = element.attribute("strike").is_some_and(|strike| strike != "noStrike");
+                let script = element.attribute("baseline").map_or(Script::Level, script);
+                self.marks = Marks { strong: is("b"), emphasis: is("i"), strike, script };
             }
             "r" => (self.in_run, self.marks, self.run_target) = (true, Marks::default(), None),
             "hlinkClick" if self.in_run => {
@@ -310,10 +318,21 @@ impl SlideReader {
             "title" | "ctrTitle" => self.words.heading(3, text.trim_matches('*')),
             "sldNum" | "dt" | "ftr" => {}
             _ if self.depth > 0 || self.bulleted => {
-                self.words.numbered(self.depth, number, &text);
+                let counted = number.map_or(ItemMark::Bullet, ItemMark::Number);
+                let mark = self.task.map_or(counted, ItemMark::Task);
+                self.words.item(self.depth, &mark, &text);
             }
-            _ => self.words.paragraph(&text),
+            _ => self.words.text(&text),
         }
+    }
+}
+
+/// What a value of `baseline` says: a part of the font size, such as `30000` or `-25%`.
+fn script(baseline: &str) -> Script {
+    match baseline.trim_end_matches('%').parse::<f64>() {
+        Ok(shift) if shift > 0.0 => Script::Raised,
+        Ok(shift) if shift < 0.0 => Script::Lowered,
+        _ => Script::Level,
     }
 }
 

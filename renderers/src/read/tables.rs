@@ -227,6 +227,12 @@ impl Tables {
         Ok(())
     }
 
+    /// Changes the texts of the open row, apart from the marks of merged cells.
+    pub fn change_row(&mut self, change: impl Fn(&mut String)) {
+        let row = self.open.last_mut().and_then(|table| table.rows.last_mut());
+        row.into_iter().flatten().filter(|cell| !is_mark(cell)).for_each(change);
+    }
+
     /// Adds empty cells.
     pub fn pad(&mut self, count: usize) {
         self.add_cells("", count);

@@ -4,7 +4,10 @@
 use lopdf::{Dictionary, Document, Object, ObjectId};
 use std::{collections::HashMap, rc::Rc};
 
-use super::tag_cells::{CellPlaces, TaggedCell};
+use super::{
+    tag_cells::{CellPlaces, TaggedCell},
+    words::Script,
+};
 
 /// The maximum number of elements, and of their nesting.
 const ELEMENTS: usize = 400_000;
@@ -20,6 +23,8 @@ pub struct TagMark {
     pub link: Option<Rc<str>>,
     /// Whether it is the bullet or number of a list item.
     pub is_label: bool,
+    /// Whether its letters are raised or lowered.
+    pub script: Script,
 }
 
 /// A heading or an item, with a number of its own.
@@ -66,6 +71,7 @@ impl Tags {
             lists: 0,
             is_numbered: false,
             has_paragraphs: true,
+            is_item: false,
             depth: 0,
         };
         if let Ok(kids) = root.get(b"K") {
@@ -89,6 +95,8 @@ struct TagPlace {
     is_numbered: bool,
     /// Whether its paragraphs are those of the text.
     has_paragraphs: bool,
+    /// Whether it is directly in an item.
+    is_item: bool,
     depth: usize,
 }
 
@@ -142,8 +150,9 @@ impl TagReader<'_> {
             return self.content(content, &TagPlace { page, ..place.clone() });
         }
         let Ok(kids) = kid.get(b"K") else { return };
-        let mut inside = TagPlace { page, depth: place.depth + 1, ..place.clone() };
         let role = self.role(kid);
+        let (depth, is_item) = (place.depth + 1, role == "LI");
+        let mut inside = TagPlace { page, depth, is_item, ..place.clone() };
         let is_code = role == "Code" && inside.mark.paragraph.is_none();
         if is_code || matches!(role.as_str(), "Table" | "TOC" | "L" | "Formula") {
             inside.has_paragraphs = false;
@@ -162,13 +171,10 @@ impl TagReader<'_> {
                 self.items = outer;
                 return;
             }
-            "LI" => {
-                self.items += 1;
-                let number = inside.is_numbered.then_some(self.items);
-                let depth = inside.lists.saturating_sub(1);
-                inside.mark.block = Some(self.block(BlockKind::Item { depth, number }));
-            }
-            "Lbl" if inside.mark.block.is_some() => inside.mark.is_label = true,
+            "LI" => inside.mark.block = Some(self.item(&inside)),
+            // The mark of a footnote is a label, too.
+            "Lbl" if place.is_item => inside.mark.is_label = true,
+            "Span" => inside.mark.script = self.script(kid).unwrap_or(inside.mark.script),
             "Table" if inside.mark.cell.is_none() => {
                 self.blocks += 1;
                 inside.mark.block = None;
@@ -177,13 +183,13 @@ impl TagReader<'_> {
                 self.cells = outer;
                 return;
             }
-            "TOC" | "Note" => inside.mark.block = None,
+            "TOC" => inside.mark.block = None,
+            // It stands at the end of the page, wherever its mark is.
+            "Note" => inside.mark = TagMark::default(),
             "TR" if inside.mark.cell.is_none() => self.cells.begin_row(),
             "TD" | "TH" if inside.mark.cell.is_none() => {
                 (inside.mark.block, inside.lists) = (None, 0);
-                let spans = ["ColSpan", "RowSpan"].map(|name| self.span(kid, name));
-                let cell = self.cells.add(spans);
-                inside.mark.cell = cell.map(|cell| TaggedCell { is_header: role == "TH", ..cell });
+                inside.mark.cell = self.begin_cell(kid, role == "TH");
             }
             // Paragraphs of a cell, and rows of a table in it, are lines.
             "P" | "TR" => self.begin_line(&mut inside.mark),
@@ -196,6 +202,17 @@ impl TagReader<'_> {
             }
         }
         self.kids(kids, &inside);
+    }
+
+    fn item(&mut self, place: &TagPlace) -> TaggedBlock {
+        self.items += 1;
+        let number = place.is_numbered.then_some(self.items);
+        self.block(BlockKind::Item { depth: place.lists.saturating_sub(1), number })
+    }
+
+    fn begin_cell(&mut self, cell: &Dictionary, is_header: bool) -> Option<TaggedCell> {
+        let spans = ["ColSpan", "RowSpan"].map(|name| self.span(cell, name));
+        self.cells.add(spans).map(|cell| TaggedCell { is_header, ..cell })
     }
 
     fn begin_line(&mut self, mark: &mut TagMark) {
@@ -227,6 +244,16 @@ impl TagReader<'_> {
             }
         }
         String::from_utf8_lossy(name).into_owned()
+    }
+
+    /// The position of the letters of a span.
+    fn script(&self, span: &Dictionary) -> Option<Script> {
+        let shift = self.attribute(span, b"BaselineShift")?.as_float().ok()?;
+        match shift {
+            shift if shift > 0.0 => Some(Script::Raised),
+            shift if shift < 0.0 => Some(Script::Lowered),
+            _ => None,
+        }
     }
 
     fn is_numbered(&self, list: &Dictionary) -> bool {

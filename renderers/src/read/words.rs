@@ -1,7 +1,7 @@
 //! Paragraphs, formatting, lists and tables as Markdown. Text is not escaped, so that a model can
-//! quote it verbatim.
+//! quote it verbatim; only a line that would be a heading, an item, a quote or a rule is.
 
-use super::{limits, reading::ReadError};
+use super::{limits, line_starts, reading::ReadError};
 
 /// A document that is being built.
 #[derive(Debug, Default)]
@@ -47,6 +47,27 @@ pub struct Marks {
     pub strong: bool,
     pub emphasis: bool,
     pub strike: bool,
+    pub script: Script,
+}
+
+/// Whether letters are raised or lowered. Without their marks, 10⁶ would be 106.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Script {
+    #[default]
+    Level,
+    Raised,
+    Lowered,
+}
+
+impl Script {
+    /// The tags around the text.
+    pub fn tags(self) -> [&'static str; 2] {
+        match self {
+            Self::Level => [""; 2],
+            Self::Raised => ["<sup>", "</sup>"],
+            Self::Lowered => ["<sub>", "</sub>"],
+        }
+    }
 }
 
 /// What a list item begins with.
@@ -55,6 +76,8 @@ pub enum ItemMark {
     Bullet,
     /// `1.`
     Number(u64),
+    /// A task, and whether it is done.
+    Task(bool),
     /// A label that Markdown lacks, such as `a.`, `(1)` or `2.1`. It is written in place of a bullet,
     /// as in Pandoc's Markdown: text refers to items by their labels, which a number would replace,
     /// and a bullet before it would be a second mark.
@@ -66,6 +89,7 @@ impl ItemMark {
         match self {
             Self::Bullet => "-".to_owned(),
             Self::Number(number) => format!("{number}."),
+            Self::Task(done) => format!("- [{}]", if *done { 'x' } else { ' ' }),
             Self::Label(label) => label.clone(),
         }
     }
@@ -92,9 +116,17 @@ impl Line {
             self.text.push_str(text);
             return;
         }
-        self.close();
         let (lead, rest) = text.split_at(text.len() - text.trim_start().len());
-        self.text.extend([lead, &opening(marks), rest]);
+        // Other marks stay open around a superscript: `****` would end none.
+        let is_level = |marks: Marks| marks == Marks { script: marks.script, ..Marks::default() };
+        let is_same = Marks { script: marks.script, ..self.marks } == marks;
+        if is_same && !is_level(marks) {
+            self.insert(self.marks.script.tags()[1]);
+            self.text.extend([lead, marks.script.tags()[0], rest]);
+        } else {
+            self.close();
+            self.text.extend([lead, &opening(marks), marks.script.tags()[0], rest]);
+        }
         self.marks = marks;
     }
 
@@ -117,10 +149,16 @@ impl Line {
         if self.marks == Marks::default() {
             return;
         }
-        let end = self.text.trim_end().len();
         let closing: String = opening(self.marks).chars().rev().collect();
-        self.text.insert_str(end, &closing);
+        self.insert(self.marks.script.tags()[1]);
+        self.insert(&closing);
         self.marks = Marks::default();
+    }
+
+    /// Adds the end of a mark before the space at the end.
+    fn insert(&mut self, closing: &str) {
+        let end = self.text.trim_end().len();
+        self.text.insert_str(end, closing);
     }
 
     pub fn finish(self) -> String {
@@ -152,12 +190,17 @@ impl Words {
         }
     }
 
+    /// A paragraph of text that is no Markdown, apart from its marks.
+    pub fn text(&mut self, text: &str) {
+        self.paragraph(&line_starts::escaped(text));
+    }
+
     /// A paragraph of a quote, which continues the quote before it.
     pub fn quote(&mut self, text: &str) {
         if text.is_empty() || self.is_full() {
             return;
         }
-        let quoted = format!("> {}", text.replace('\n', "\n> "));
+        let quoted = format!("> {}", line_starts::escaped(text).replace('\n', "\n> "));
         if self.in_quote {
             self.text.extend([">\n", &quoted, "\n"]);
         } else {
@@ -193,7 +236,8 @@ impl Words {
         if text.is_empty() || self.is_full() {
             return;
         }
-        let wide = if *mark == ItemMark::Bullet { 1 } else { 2 };
+        let text = line_starts::escaped(text);
+        let wide = if matches!(mark, ItemMark::Bullet | ItemMark::Task(_)) { 1 } else { 2 };
         let indent = "  ".repeat(depth.min(9) * wide);
         let more = format!("\n{indent}  ");
         if !self.in_list {
@@ -279,6 +323,34 @@ mod tests {
         line.push("c", strong);
         line.push(" d", Marks::default());
         assert_eq!(line.finish(), "a **b c** d");
+    }
+
+    #[test]
+    fn raised_and_lowered_letters_are_marked() {
+        let marks = |strong, script| Marks { strong, script, ..Marks::default() };
+        let mut line = Line::default();
+        line.push("10", marks(false, Script::Level));
+        line.push("6 ", marks(false, Script::Raised));
+        line.push("units H", marks(true, Script::Level));
+        line.push("2", marks(true, Script::Lowered));
+        line.push("O", marks(true, Script::Level));
+        line.push(" x", marks(false, Script::Level));
+        line.push("2", marks(false, Script::Raised));
+        line.push_plain("[^1]");
+        assert_eq!(line.finish(), "10<sup>6</sup> **units H<sub>2</sub>O** x<sup>2</sup>[^1]");
+    }
+
+    #[test]
+    fn tasks_have_boxes_and_items_are_escaped() {
+        let mut words = Words::default();
+        words.item(0, &ItemMark::Task(true), "done");
+        words.item(1, &ItemMark::Task(false), "# open");
+        words.quote("> said");
+        words.text("- text\nand\n# more");
+        words.paragraph("# Markdown");
+        let wanted =
+            "- [x] done\n  - [ ] \\# open\n\n> \\> said\n\n\\- text\nand\n\\# more\n\n# Markdown";
+        assert_eq!(words.finish(), wanted);
     }
 
     #[test]

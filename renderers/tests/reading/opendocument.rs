@@ -148,3 +148,16 @@ fn a_table_in_a_cell_of_a_sheet_is_no_sheet() {
     let wanted = "## S\n\n| 1<br>2 | b |\n| --- | --- |\n\nHidden columns: B.";
     assert_eq!(words("a.ods", &open_document("spreadsheet", "", &content)), wanted);
 }
+
+#[test]
+fn footnotes_of_opendocument_stand_apart_from_the_text() {
+    let note = "<t:note><t:note-citation>1</t:note-citation><t:note-body><t:p>Only for</t:p>\
+        <t:p>members</t:p></t:note-body></t:note>";
+    let content = format!(
+        "<t:p>Price is 100{note}EUR</t:p><table:table><table:table-row><table:table-cell>\
+         <t:p>30{note}</t:p></table:table-cell></table:table-row></table:table>"
+    );
+    let wanted = "Price is 100[^1]EUR\n\n| 30[^2] |\n| --- |\n\n## Footnotes\n\n\
+                  [^1]: Only for members\n\n[^2]: Only for members";
+    assert_eq!(words("a.odt", &open_document("text", "", &content)), wanted);
+}

@@ -1,6 +1,6 @@
 //! Word files.
 
-use renderers::{Format, markdown, render};
+use renderers::{Format, markdown, read, render};
 
 use super::{package, word_file, words};
 
@@ -158,4 +158,42 @@ fn the_paragraph_around_a_shape_keeps_its_formatting_link_and_change() {
         let ins = format!("<w:p><w:ins><w:r>{run}</w:r></w:ins><w:r>{}</w:r></w:p>", text("c"));
         assert_eq!(words("a.docx", &word_file(&ins)), format!("{shown}\n\n{{++ab++}}c"));
     }
+}
+
+#[test]
+fn symbols_of_word_files_have_their_characters() {
+    let symbol =
+        |font: &str, code: &str| format!("<w:r><w:sym w:font='{font}' w:char='{code}'/></w:r>");
+    let typed = "<w:r><w:rPr><w:rFonts w:ascii='Wingdings'/></w:rPr><w:t>\u{f0fb} b</w:t></w:r>";
+    let known = symbol("Wingdings", "F0FC") + &symbol("Symbol", "F061") + typed;
+    let file = word_file(&format!("<w:p>{known}</w:p>"));
+    let read = read::to_markdown("a.docx", &file).unwrap();
+    assert_eq!((&*read.markdown, read.warnings), ("✔α✘ b", vec![]));
+    let file = word_file(&format!("<w:p>{}</w:p>", symbol("Webdings", "F061")));
+    let read = read::to_markdown("a.docx", &file).unwrap();
+    assert_eq!(read.markdown, "\u{fffd}");
+    assert_eq!(
+        read.warnings,
+        ["Symbols without a Unicode character are shown as \u{fffd}: Webdings."]
+    );
+}
+
+#[test]
+fn deleted_rows_of_word_files_are_marked() {
+    let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+    let cell = |content: &str| format!("<w:tc><w:p>{content}</w:p></w:tc>");
+    let gone = "<w:del><w:r><w:delText>c</w:delText></w:r></w:del>";
+    let rows = format!(
+        "<w:tr>{}{}{}</w:tr><w:tr><w:trPr><w:del/></w:trPr>{}{}{}</w:tr>",
+        cell(&run("A")),
+        cell(&run("B")),
+        cell(&run("C")),
+        cell(&run("a")),
+        cell(""),
+        cell(gone)
+    );
+    let read = read::to_markdown("a.docx", &word_file(&format!("<w:tbl>{rows}</w:tbl>"))).unwrap();
+    let wanted = "| A | B | C |\n| --- | --- | --- |\n| {--a--} |  | {--c--} |";
+    assert_eq!(read.markdown, wanted);
+    assert!(read.warnings[0].starts_with("Tracked changes"), "{:?}", read.warnings);
 }
