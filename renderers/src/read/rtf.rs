@@ -9,11 +9,13 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::{
     charset, labels, limits,
     reading::{Kind, ReadError, Reading},
+    rtf_changes::RtfChange,
     rtf_fields::hyperlink,
+    rtf_notes::{RtfLine, RtfNotes},
     rtf_places::{RtfPlace, place},
     rtf_tables::RtfTables,
     rtf_tokens::{RtfToken, next},
-    words::{Line, Marks, Words},
+    words::{Marks, Script, Words},
 };
 
 /// The signature of RTF files.
@@ -58,22 +60,8 @@ struct Group {
     paragraph: RtfParagraph,
     /// Whether its text is that of a link.
     in_link: bool,
-}
-
-/// A tracked change of text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RtfChange {
-    Inserted,
-    Deleted,
-}
-
-impl RtfChange {
-    fn marks(self) -> [&'static str; 2] {
-        match self {
-            Self::Inserted => ["{++", "++}"],
-            Self::Deleted => ["{--", "--}"],
-        }
-    }
+    /// Whether its text is that of a footnote.
+    in_note: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -90,13 +78,10 @@ struct RtfParagraph {
 #[derive(Default)]
 struct Rtf {
     words: Words,
-    line: Line,
-    /// The change whose mark is open in the line.
-    open_change: Option<RtfChange>,
+    line: RtfLine,
+    notes: RtfNotes,
     has_changes: bool,
     instruction: String,
-    /// The target of the link that is open in the line.
-    link: Option<String>,
     /// The place before `\*`, which skips a group unless the next word is known.
     before_star: Option<RtfPlace>,
     /// The bullet or number of the current paragraph.
@@ -148,7 +133,10 @@ impl Rtf {
                 let ended = std::mem::replace(&mut self.group, outer);
                 self.before_star = None;
                 if ended.in_link && !self.group.in_link {
-                    self.end_link();
+                    self.line.end_link();
+                }
+                if ended.in_note && !self.group.in_note {
+                    self.notes.end(&mut self.line);
                 }
                 self.skip = 0;
             }
@@ -175,6 +163,9 @@ impl Rtf {
             "b" => group.marks.strong = is_on,
             "i" => group.marks.emphasis = is_on,
             "strike" => group.marks.strike = is_on,
+            "super" | "up" => group.marks.script = script(Script::Raised, is_on),
+            "sub" | "dn" => group.marks.script = script(Script::Lowered, is_on),
+            "nosupersub" => group.marks.script = Script::Level,
             "v" => group.is_hidden = is_on,
             "f" => group.font = count,
             "deleted" => group.change = is_on.then_some(RtfChange::Deleted),
@@ -220,6 +211,10 @@ impl Rtf {
         if is_field {
             self.instruction.clear();
         }
+        if place == RtfPlace::Note {
+            self.notes.begin(&mut self.line);
+            self.group.in_note = true;
+        }
         self.group.place = place;
     }
 
@@ -230,18 +225,9 @@ impl Rtf {
     /// Begins the text of a field, which may be a link.
     fn begin_link(&mut self) {
         let link = hyperlink(&std::mem::take(&mut self.instruction));
-        if link.is_some() && self.is_shown() {
-            self.end_link();
-            self.turn_to(None);
-            self.line.push_plain("[");
-            (self.link, self.group.in_link) = (link, true);
-        }
-    }
-
-    fn end_link(&mut self) {
-        if let Some(link) = self.link.take() {
-            self.turn_to(None);
-            self.line.push_plain(&format!("]({link})"));
+        if let Some(link) = link.filter(|_| self.is_shown()) {
+            self.line.begin_link(link);
+            self.group.in_link = true;
         }
     }
 
@@ -249,6 +235,7 @@ impl Rtf {
     fn flow(&mut self, name: &str, number: Option<i32>) -> Result<(), ReadError> {
         match (name, self.group.place) {
             ("par" | "sect" | "page", RtfPlace::Text) => self.paragraph()?,
+            ("line", RtfPlace::Text) => self.push("\n"),
             // A table in a footnote is text.
             ("line" | "par", _) | ("cell" | "nestcell", RtfPlace::Note) => self.push(" "),
             ("cell" | "nestcell", RtfPlace::Text) => {
@@ -299,12 +286,14 @@ impl Rtf {
     }
 
     fn push(&mut self, text: &str) {
+        let hidden = self.group.is_hidden.then_some(RtfChange::Hidden);
         match self.group.place {
-            _ if self.group.is_hidden => {}
             RtfPlace::Text | RtfPlace::Note => {
-                self.turn_to(self.group.change);
-                self.line.push(text, self.group.marks);
+                let change = self.group.change.or(hidden);
+                self.has_changes |= self.group.change.is_some();
+                self.line.push(text, self.group.marks, change);
             }
+            _ if hidden.is_some() => {}
             RtfPlace::Mark => self.mark.push_str(text),
             RtfPlace::Instruction => self.instruction.push_str(text),
             RtfPlace::Lost(what) if !text.trim().is_empty() => {
@@ -314,27 +303,7 @@ impl Rtf {
         }
     }
 
-    /// Ends the mark of the open change, and begins that of another one.
-    fn turn_to(&mut self, change: Option<RtfChange>) {
-        if self.open_change == change {
-            return;
-        }
-        if let Some(ended) = std::mem::replace(&mut self.open_change, change) {
-            self.line.push_plain(ended.marks()[1]);
-        }
-        if let Some(begun) = change {
-            self.has_changes = true;
-            self.line.push_plain(begun.marks()[0]);
-        }
-    }
-
-    fn take_line(&mut self) -> String {
-        self.end_link();
-        self.turn_to(None);
-        std::mem::take(&mut self.line).finish()
-    }
-
-    /// The end of a paragraph, which is a space inside a cell.
+    /// The end of a paragraph, which is a line inside a cell.
     fn paragraph(&mut self) -> Result<(), ReadError> {
         let RtfParagraph { heading, depth, in_table, .. } = self.group.paragraph;
         if in_table {
@@ -348,9 +317,9 @@ impl Rtf {
             self.words.heading(level + 1, text.trim_matches('*'));
             return Ok(());
         }
-        let text = self.take_line();
+        let text = self.line.take();
         match std::mem::take(&mut self.mark).trim() {
-            "" => self.words.paragraph(&text),
+            "" => self.words.text(&text),
             label => self.words.item(depth, &labels::written_mark(label), &text),
         }
         Ok(())
@@ -358,7 +327,7 @@ impl Rtf {
 
     /// The paragraph on one line, with its number if it has one.
     fn entry(&mut self) -> String {
-        let text = self.take_line();
+        let text = self.line.take();
         let mark = std::mem::take(&mut self.mark);
         if labels::is_number(mark.trim()) { format!("{} {text}", mark.trim()) } else { text }
     }
@@ -377,8 +346,10 @@ impl Rtf {
     fn finish(mut self) -> Result<Reading, ReadError> {
         self.decode();
         self.group = Group::default();
+        self.notes.end_all(&mut self.line);
         self.tables.end_row();
         self.paragraph()?;
+        self.notes.write_to(&mut self.words);
         let reading = Reading::of(Kind::Rtf, self.words.finish());
         let lost = |what: &&str| format!("{what} were skipped.");
         let mut warnings: Vec<String> = self.lost.iter().map(lost).collect();
@@ -388,6 +359,11 @@ impl Rtf {
         warnings.extend(self.tables.warnings.iter().map(|warning| (*warning).to_owned()));
         Ok(Reading { warnings, ..reading })
     }
+}
+
+/// A position of letters, if it is on.
+fn script(script: Script, is_on: bool) -> Script {
+    if is_on { script } else { Script::Level }
 }
 
 #[cfg(test)]
@@ -414,7 +390,7 @@ mod tests {
             "- one",
             "2. two",
             "| a | b |",
-            "| 1 | 2 3 |",
+            "| 1 | 2<br>3 |",
             "End",
         ] {
             assert!(markdown.contains(words), "{words}: {markdown}");
@@ -443,7 +419,7 @@ mod tests {
             {\\listtext 2.1\\tab}\\pard\\outlinelevel1 Head\\par\n\
             {\\listtext 3.\\tab}\\pard\\intbl cell\\par more\\cell\\row\\pard After\\par}";
         let wanted = "Before\n\n- one\n  - inner\n- two\ttabbed\n\nbetween\twords\n\n3. third\n    b) inner\n\n\
-            ## 2.1 Head\n\n| 3. cell more |\n| --- |\n\nAfter";
+            ## 2.1 Head\n\n| 3. cell<br>more |\n| --- |\n\nAfter";
         assert_eq!(markdown(rtf), wanted);
     }
 
@@ -465,7 +441,7 @@ mod tests {
             row(&cells("n3", "{\\pard\\intbl\\itap3 deep\\nestcell}x"))
         );
         let wanted =
-            "| a | before<br>n1 ; n2 more<br>n3 ; deep<br>x<br>after |\n| --- | --- |\n\nEnd";
+            "| a | before<br>n1 ; n2<br>more<br>n3 ; deep<br>x<br>after |\n| --- | --- |\n\nEnd";
         assert_eq!(markdown(&rtf), wanted);
     }
 
@@ -546,16 +522,26 @@ mod tests {
     #[test]
     fn skipped_groups_do_not_change_their_surroundings() {
         for (text, wanted) in [
-            ("a \\v hidden\\v0 rest\\par", "a rest"),
-            ("a {\\v hidden}\\v b\\plain c\\par", "a c"),
+            ("a \\v hidden\\v0 rest\\par", "a {hidden: hidden}rest"),
+            ("a {\\v hidden}\\v b\\plain c\\par", "a {hidden: hiddenb}c"),
+            ("a{\\xe{\\v entry}} b\\par", "a b"),
             ("{\\header \\pard\\intbl x\\cell\\row\\pard\\par}a\\par", "a"),
             ("a {\\*\\shpinst x\\par\\page}b\\par", "a b"),
-            ("\\intbl a{\\footnote \\pard one\\par two} b\\cell\\row", "| aone two b |\n| --- |"),
-            ("a{\\footnote \\pard one\\par two} b\\par", "aone two b"),
+            (
+                "\\intbl a{\\footnote \\pard one\\par two} b\\cell\\row",
+                "| a[^1] b |\n| --- |\n\n## Footnotes\n\n[^1]: one two",
+            ),
+            (
+                "a{\\footnote \\pard one\\par two} b\\par",
+                "a[^1] b\n\n## Footnotes\n\n[^1]: one two",
+            ),
             ("{\\u8364}abc\\par", "€abc"),
             ("\\u8364{a}bc\\par", "€abc"),
             (BOX_IN_CELL, "| a | b more |\n| --- | --- |\n| c | d |\n\nEnd"),
-            (NOTE_IN_CELL, "| a | b x note more |\n| --- | --- |\n| c | d |\n\nEnd"),
+            (
+                NOTE_IN_CELL,
+                "| a | b [^1] more |\n| --- | --- |\n| c | d |\n\nEnd\n\n## Footnotes\n\n[^1]: x note",
+            ),
             ("\\intbl a\\cell b", "| a |\n| --- |\n\nb"),
         ] {
             assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");
@@ -566,7 +552,10 @@ mod tests {
     #[test]
     fn a_star_skips_only_what_is_unknown() {
         for (text, wanted) in [
-            ("a{\\super \\chftn{\\*\\footnote\\chftn\\pard\\plain  one}} b\\par", "a one b"),
+            (
+                "a{\\super \\chftn{\\*\\footnote\\chftn\\pard\\plain  one}} b\\par",
+                "a[^1] b\n\n## Footnotes\n\n[^1]: one",
+            ),
             ("a{\\*\\unknown{\\*\\footnote x}} b\\par", "a b"),
             (
                 "{\\field{\\*\\fldinst{ HYPERLINK \"https://a.b/(c)\" }}{\\fldrslt{\\b bold} text}} after\\par",
@@ -580,6 +569,23 @@ mod tests {
         ] {
             assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn footnotes_stand_apart_from_the_text_around_them() {
+        let rtf = "{\\rtf1 Price is 100{\\footnote \\pard\\plain Only {\\b for} members}EUR{\\b  today}\\par\n\
+            10{\\super 6} units, H\\sub 2\\nosupersub O, x\\up6 2\\up0  end{\\footnote Open";
+        let wanted = "Price is 100[^1]EUR **today**\n\n\
+            10<sup>6</sup> units, H<sub>2</sub>O, x<sup>2</sup> end[^2]\n\n\
+            ## Footnotes\n\n[^1]: Only **for** members\n\n[^2]: Open";
+        assert_eq!(markdown(rtf), wanted);
+    }
+
+    #[test]
+    fn lines_of_cells_stay_lines_and_text_is_escaped() {
+        let rtf = "{\\rtf1 \\intbl one\\par two\\line three\\cell four\\cell\\row\\pard # no\\line - list\\par}";
+        let wanted = "| one<br>two<br>three | four |\n| --- | --- |\n\n\\# no\n\\- list";
+        assert_eq!(markdown(rtf), wanted);
     }
 
     #[test]

@@ -1,15 +1,25 @@
 //! The destinations of the groups of an RTF file.
 
 /// Groups whose content is not text of the document.
-const SKIPPED: [&str; 7] =
-    ["fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "nonesttables"];
+const SKIPPED: [&str; 10] = [
+    "fonttbl",
+    "colortbl",
+    "stylesheet",
+    "info",
+    "pict",
+    "object",
+    "nonesttables",
+    "xe",
+    "tc",
+    "tcn",
+];
 
 /// The destination of a group's text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum RtfPlace {
     #[default]
     Text,
-    /// Inside a paragraph that continues after it.
+    /// A footnote, inside a paragraph that continues after it.
     Note,
     /// The bullet or number of a paragraph.
     Mark,

@@ -28,39 +28,25 @@ pub struct RtfTables {
 
 #[derive(Default)]
 struct OpenRtfRow {
-    cell: CellText,
+    cell: String,
     cells: Vec<String>,
     /// The rows of the table with which the open cell ends so far.
     inner: Vec<RtfRow>,
 }
 
 impl OpenRtfRow {
+    /// Adds a paragraph, or a row of a table in it, to the open cell.
+    fn add_line(&mut self, text: &str) {
+        if !text.is_empty() && !self.cell.is_empty() {
+            self.cell.push('\n');
+        }
+        self.cell.push_str(text);
+    }
+
     /// The cells, with the last one if its end is missing.
     fn finish(mut self) -> Vec<String> {
-        self.cells.extend((!self.cell.text.is_empty()).then_some(self.cell.text));
+        self.cells.extend((!self.cell.is_empty()).then_some(self.cell));
         self.cells
-    }
-}
-
-/// The text of an open cell: its paragraphs on one line, and the rows of tables in it on lines of
-/// their own.
-#[derive(Default)]
-struct CellText {
-    text: String,
-    /// Whether the last part was a row.
-    is_after_row: bool,
-}
-
-impl CellText {
-    fn add(&mut self, text: &str, is_row: bool) {
-        if text.is_empty() {
-            return;
-        }
-        if !self.text.is_empty() {
-            self.text.push(if is_row || self.is_after_row { '\n' } else { ' ' });
-        }
-        self.text.push_str(text);
-        self.is_after_row = is_row;
     }
 }
 
@@ -80,13 +66,13 @@ impl RtfTables {
         if !text.is_empty() {
             self.end_inner(depth);
         }
-        self.row(depth).cell.add(text, false);
+        self.row(depth).add_line(text);
     }
 
     pub fn end_cell(&mut self, depth: usize) {
         self.end_inner(depth);
         let row = self.row(depth);
-        row.cells.push(std::mem::take(&mut row.cell).text.trim().to_owned());
+        row.cells.push(std::mem::take(&mut row.cell).trim().to_owned());
     }
 
     /// Ends a row of the outermost table.
@@ -137,7 +123,7 @@ impl RtfTables {
         let rows = std::mem::take(&mut row.inner);
         let rows = self.marked(rows);
         for row in rows {
-            self.open[depth - 1].cell.add(&row.cells.join(" ; "), true);
+            self.open[depth - 1].add_line(&row.cells.join(" ; "));
         }
     }
 
