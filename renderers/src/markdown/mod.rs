@@ -6,10 +6,11 @@
 //!   [`NESTING`](crate::budgets::NESTING) levels deep
 //! - [`html`], [`tags`]: raw HTML becomes text, links, pictures and formatting; [`entities`]:
 //!   character references in it
-//! - [`pictures`]: the width of pictures, and pictures side by side
+//! - [`pictures`]: the width of pictures, and pictures side by side; [`embedded`]: pictures whose
+//!   address is their data
 //! - [`captions`]: numbers of figures and tables; [`heading_ids`]: ids of headings
-//! - [`html_blocks`], [`html_table`], [`figures`]: blocks of raw HTML become lists, tables, captions
-//!   and other blocks
+//! - [`html_blocks`], [`html_table`], [`figures`]: blocks of raw HTML become lists,
+//!   tables, captions and other blocks
 //! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides;
 //!   [`slots`]: columns of Slidev
 //! - [`columns`]: fenced divs become columns
@@ -24,6 +25,7 @@ mod captions;
 mod citations;
 pub(crate) mod clean;
 mod columns;
+mod embedded;
 mod entities;
 mod figures;
 mod front_matter;
@@ -98,17 +100,19 @@ pub fn read(source: &str) -> Result<Document, RenderError> {
         ..Document::default()
     };
     captions::number(&mut document, &reader.names);
+    embedded::settle(&mut document);
     heading_ids::resolve(&mut document);
     citations::report(&mut document);
     Ok(document)
 }
 
-/// The URLs of the pictures in a document, each once, in the order of their first use, so that the
-/// caller can add their data to [`Document::assets`].
+/// The URLs of the pictures in a document whose data is not in [`Document::assets`], each once, in the
+/// order of their first use, so that the caller can add it.
 pub fn image_urls(document: &Document) -> Vec<String> {
     let (mut urls, mut seen) = (Vec::new(), HashSet::new());
     document.each_inline(&mut |inline| {
         if let Inline::Image { url, .. } = inline
+            && !document.assets.contains_key(url)
             && seen.insert(url.clone())
         {
             urls.push(url.clone());

@@ -182,7 +182,7 @@ impl<'f> Album<'f> {
     }
 
     fn find<'d>(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
-        let bytes = document.assets.get(url).ok_or(MISSING)?;
+        let bytes = document.assets.get(url).ok_or_else(|| missing(url))?;
         let picture = Picture::read(bytes, self.fonts)?;
         if self.urls.iter().any(|known| known == url) {
             return Ok(picture);
@@ -201,6 +201,12 @@ impl<'f> Album<'f> {
         self.urls.push(url.to_owned());
         Ok(picture)
     }
+}
+
+/// Why there is no data for a picture.
+pub fn missing(url: &str) -> &'static str {
+    let is_data = url.starts_with("data:");
+    if is_data { "its data cannot be read" } else { MISSING }
 }
 
 /// Decodes the picture completely: a truncated picture would be a red cross on the page.

@@ -21,7 +21,7 @@ use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline, Mark, leads_to_caption};
 use crate::latex;
-use crate::package::picture::MISSING;
+use crate::package::picture::missing;
 use crate::package::text::{PictureText, named};
 use crate::rendered::Warning;
 
@@ -163,7 +163,7 @@ impl<'a> Drawing<'a> {
     pub fn drawable(&self, url: &str) -> Result<&'a PdfPicture, String> {
         match self.pictures.get(url) {
             Some(picture) => picture.as_ref().map_err(Clone::clone),
-            None => Err(MISSING.to_owned()),
+            None => Err(missing(url).to_owned()),
         }
     }
 

@@ -198,7 +198,7 @@ fn read(named: &str, text: RenderText) -> Result<Document, RenderError> {
 
 fn with_pictures(part: RenderPart) -> Result<Document, RenderError> {
     let mut document = markdown::read(&part.text)?;
-    document.assets = part.pictures.into_iter().map(|(url, Blob(bytes))| (url, bytes)).collect();
+    document.assets.extend(part.pictures.into_iter().map(|(url, Blob(bytes))| (url, bytes)));
     document.warnings.extend(part.warnings);
     Ok(document)
 }
