@@ -31,11 +31,32 @@ pub enum TextAlign {
 }
 
 impl Tag<'_> {
-    /// Whether this is an HTML element; `<name>` is a word in angle brackets.
+    /// Whether this is an element; `<name>` is a word in angle brackets.
     pub fn is_known(&self) -> bool {
         self.name.starts_with('?')
             || self.name == "!doctype"
-            || ELEMENTS.contains(&self.name.as_str())
+            || self.has_attributes()
+            || self.is_named()
+    }
+
+    fn is_named(&self) -> bool {
+        ELEMENTS.contains(&self.name.as_str())
+    }
+
+    /// Whether it has attributes, which a word has not.
+    pub fn has_attributes(&self) -> bool {
+        let rest = self.source.get(1 + self.name.len()..).unwrap_or_default();
+        !self.closes && rest.starts_with(char::is_whitespace) && rest.contains('=')
+    }
+
+    /// Whether it may be an element of the author's own, such as `<my-element>`, if it is closed.
+    pub fn may_be_own(&self) -> bool {
+        self.name.contains('-')
+    }
+
+    /// Whether it has no content: `<rect … />`.
+    pub fn is_empty(&self) -> bool {
+        !self.closes && self.source.ends_with("/>")
     }
 
     /// Whether this is a component without content, as in Slidev: `<Toc maxDepth="1" />`.
@@ -44,7 +65,7 @@ impl Tag<'_> {
         letters.next().is_some_and(|first| first.is_ascii_uppercase())
             && letters.next().is_some_and(|second| second.is_ascii_lowercase())
             && self.source.ends_with("/>")
-            && !self.is_known()
+            && !self.is_named()
     }
 
     /// Whether the content of the element is not text.
@@ -111,21 +132,28 @@ const ALONE: [&str; 20] = [
     "option", "optgroup", "colgroup", "col", "rt", "rp",
 ];
 
-/// The elements of HTML, and the most common deprecated and SVG elements.
+/// The elements of HTML, MathML and SVG, and the most common deprecated ones.
 #[rustfmt::skip]
-const ELEMENTS: [&str; 126] = [
-    "a", "abbr", "acronym", "address", "area", "article", "aside", "audio", "b", "base", "bdi",
-    "bdo", "big", "blockquote", "body", "br", "button", "canvas", "caption", "center", "circle",
-    "cite", "code", "col", "colgroup", "data", "datalist", "dd", "del", "details", "dfn", "dialog",
-    "div", "dl", "dt", "em", "embed", "fieldset", "figcaption", "figure", "font", "footer", "form",
-    "g", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "i",
-    "iframe", "img", "input", "ins", "kbd", "label", "legend", "li", "line", "link", "main", "map",
-    "mark", "math", "menu", "meta", "meter", "nav", "nobr", "noscript", "object", "ol", "optgroup",
-    "option", "output", "p", "param", "path", "picture", "polygon", "pre", "progress", "q", "rect",
-    "rp", "rt", "ruby", "s", "samp", "script", "search", "section", "select", "slot", "small",
-    "source", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody",
-    "td", "template", "textarea", "tfoot", "th", "thead", "time", "title", "tr", "track", "tt", "u",
-    "ul", "var",
+const ELEMENTS: [&str; 187] = [
+    "a", "abbr", "acronym", "address", "animate", "annotation", "annotation-xml", "applet", "area",
+    "article", "aside", "audio", "b", "base", "basefont", "bdi", "bdo", "bgsound", "big",
+    "blockquote", "body", "br", "button", "canvas", "caption", "center", "circle", "cite",
+    "clippath", "code", "col", "colgroup", "data", "datalist", "dd", "defs", "del", "desc",
+    "details", "dfn", "dialog", "div", "dl", "dt", "ellipse", "em", "embed", "fieldset",
+    "figcaption", "figure", "filter", "font", "footer", "foreignobject", "form", "frame",
+    "frameset", "g", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html",
+    "i", "iframe", "img", "input", "ins", "kbd", "label", "legend", "li", "line", "lineargradient",
+    "link", "maction", "main", "map", "mark", "marker", "marquee", "mask", "math", "menu", "merror",
+    "meta", "metadata", "meter", "mfrac", "mi", "mmultiscripts", "mn", "mo", "mover", "mpadded",
+    "mphantom", "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub",
+    "msubsup", "msup", "mtable", "mtd", "mtext", "mtr", "munder", "munderover", "nav", "nobr",
+    "noembed", "noframes", "noscript", "object", "ol", "optgroup", "option", "output", "p", "param",
+    "path", "pattern", "picture", "polygon", "polyline", "pre", "progress", "q", "radialgradient",
+    "rb", "rect", "rp", "rt", "rtc", "ruby", "s", "samp", "script", "search", "section", "select",
+    "semantics", "slot", "small", "source", "span", "stop", "strike", "strong", "style", "sub",
+    "summary", "sup", "svg", "symbol", "table", "tbody", "td", "template", "text", "textarea",
+    "textpath", "tfoot", "th", "thead", "time", "title", "tr", "track", "tspan", "tt", "u", "ul",
+    "use", "var", "video", "wbr",
 ];
 
 /// The single piece in an inline tag, comment or declaration.

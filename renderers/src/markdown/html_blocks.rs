@@ -5,12 +5,13 @@
 
 use super::figures::Figure;
 use super::html::{self, HtmlPiece, Tag, TextAlign};
+use super::html_lists::HtmlList;
 use super::html_table::HtmlTable;
 use super::reader::Reader;
 use super::tags::{APART, Open, heading_level, is_apart};
 use super::{clean, heading_ids};
 use crate::budgets::NESTING;
-use crate::document::{Align, Block, Definition, Inline, Item, List};
+use crate::document::{Align, Block, Definition, Inline};
 use crate::package::text::flat;
 
 /// The blocks built so far, and the elements that are still open.
@@ -23,7 +24,7 @@ pub struct Builder {
 
 /// An open element.
 enum OpenTag {
-    List(List),
+    List(HtmlList),
     Quote(Vec<Block>),
     /// Its level and its id.
     Heading(u8, Option<String>),
@@ -41,7 +42,7 @@ enum OpenTag {
 impl OpenTag {
     fn is(&self, name: &str) -> bool {
         match self {
-            Self::List(list) => name == if list.start.is_some() { "ol" } else { "ul" },
+            Self::List(list) => name == list.tag(),
             Self::Quote(_) => name == "blockquote",
             Self::Heading(level, _) => name == format!("h{level}"),
             Self::Definitions(_) => name == "dl",
@@ -55,7 +56,7 @@ impl OpenTag {
 
     fn closing(&self) -> &'static str {
         match self {
-            Self::List(list) if list.start.is_some() => "</ol",
+            Self::List(list) if list.tag() == "ol" => "</ol",
             Self::List(_) => "</ul",
             Self::Quote(_) => "</blockquote",
             Self::Heading(..) => "</h",
@@ -98,6 +99,9 @@ impl Builder {
                 HtmlPiece::Tag(tag) => self.tag(reader, &tag),
                 HtmlPiece::Text(text) => match self.frames.last_mut() {
                     Some(OpenTag::Pre(_, code)) => code.push_str(&text),
+                    Some(OpenTag::Table(table)) if table.is_verbatim() => {
+                        self.open.verbatim(&text);
+                    }
                     _ => self.open.lines(&text),
                 },
             }
@@ -138,7 +142,15 @@ impl Builder {
             }
             return;
         }
+        if let Some(OpenTag::Table(table)) = self.frames.last()
+            && table.turns_caption(tag)
+        {
+            self.caption(reader);
+        }
         if let Some(OpenTag::Table(table)) = self.frames.last_mut() {
+            if name == "caption" && !table.has_inner() {
+                return;
+            }
             let ends = name == "table" && tag.closes && !table.has_inner();
             if table.tag(reader, tag, &mut self.open) {
                 if ends {
@@ -150,6 +162,22 @@ impl Builder {
         if tag.closes { self.closing(reader, tag) } else { self.opening(reader, tag) }
     }
 
+    /// Ends the text before or in the caption of a table. A caption is written as in Markdown, to be
+    /// numbered with the others.
+    fn caption(&mut self, reader: &mut Reader) {
+        let Some(OpenTag::Table(table)) = self.frames.last_mut() else { return };
+        let is_caption = table.turn_caption();
+        let mut content = std::mem::take(&mut self.open).close_block(reader);
+        if content.is_empty() {
+            return;
+        }
+        // Only tables of the text itself are numbered.
+        if is_caption && self.depth == 1 && self.frames.len() == 1 {
+            content.insert(0, Inline::Text(": ".to_owned()));
+        }
+        self.push(Block::Paragraph(content));
+    }
+
     fn opening(&mut self, reader: &mut Reader, tag: &Tag) {
         let name = tag.name.as_str();
         let is_aligned = !matches!(tag.align(), None | Some(TextAlign::Model(Align::Start)));
@@ -158,8 +186,12 @@ impl Builder {
             reader.losses.other(sentence.to_owned());
         }
         let frame = match name {
-            "ul" | "menu" => list(None),
-            "ol" => list(tag.attribute("start").and_then(|n| n.trim().parse().ok()).or(Some(1))),
+            "ul" | "menu" => OpenTag::List(HtmlList::default()),
+            "ol" => {
+                let is_list = |frame: &&OpenTag| matches!(frame, OpenTag::List(_));
+                let level = self.frames.iter().filter(is_list).count();
+                OpenTag::List(HtmlList::numbered(tag, level, reader))
+            }
             "blockquote" => OpenTag::Quote(Vec::new()),
             "dl" => OpenTag::Definitions(Vec::new()),
             "table" => OpenTag::Table(HtmlTable::default()),
@@ -172,7 +204,7 @@ impl Builder {
                 self.flush(reader);
                 return self.push(Block::Break);
             }
-            "li" => return self.item(reader),
+            "li" => return self.item(reader, tag),
             "dt" | "dd" => return self.definition(reader, name),
             name if heading_level(name).is_some() => {
                 let is_word =
@@ -212,7 +244,7 @@ impl Builder {
         }
     }
 
-    fn item(&mut self, reader: &mut Reader) {
+    fn item(&mut self, reader: &mut Reader, tag: &Tag) {
         self.flush(reader);
         let at = self.frames.iter().rposition(|frame| matches!(frame, OpenTag::List(_)));
         let Some(at) = at else { return };
@@ -220,7 +252,7 @@ impl Builder {
             self.close_last(reader);
         }
         if let Some(OpenTag::List(list)) = self.frames.last_mut() {
-            list.items.push(Item { task: None, blocks: Vec::new() });
+            list.item(tag);
         }
     }
 
@@ -247,7 +279,11 @@ impl Builder {
             self.flush(reader);
         }
         match self.frames.pop() {
-            Some(OpenTag::List(list)) if !list.items.is_empty() => self.push(Block::List(list)),
+            Some(OpenTag::List(list)) => {
+                for list in list.finish() {
+                    self.push(Block::List(list));
+                }
+            }
             Some(OpenTag::Quote(blocks)) => self.push(Block::Quote { alert: None, blocks }),
             Some(OpenTag::Definitions(items)) if !items.is_empty() => {
                 self.push(Block::Definitions(items));
@@ -311,15 +347,7 @@ impl Builder {
     fn push(&mut self, block: Block) {
         for frame in self.frames.iter_mut().rev() {
             match frame {
-                OpenTag::List(list) => {
-                    if list.items.is_empty() {
-                        list.items.push(Item { task: None, blocks: Vec::new() });
-                    }
-                    if let Some(item) = list.items.last_mut() {
-                        item.blocks.push(block);
-                    }
-                    return;
-                }
+                OpenTag::List(list) => return list.push(block),
                 OpenTag::Quote(blocks) | OpenTag::Figure(Figure { blocks, .. }) => {
                     return blocks.push(block);
                 }
@@ -341,8 +369,4 @@ impl Builder {
         }
         self.done.push(block);
     }
-}
-
-fn list(start: Option<u64>) -> OpenTag {
-    OpenTag::List(List { start, tight: true, items: Vec::new() })
 }

@@ -18,6 +18,9 @@ pub struct HtmlTable {
     inner: usize,
     /// The alignment of the current row.
     row_align: Option<TextAlign>,
+    /// Whether the text is that of a `pre` in a cell.
+    in_pre: bool,
+    in_caption: bool,
 }
 
 struct HtmlCell {
@@ -32,6 +35,29 @@ impl HtmlTable {
     /// Whether a table in the current cell is open.
     pub fn has_inner(&self) -> bool {
         self.inner > 0
+    }
+
+    /// Whether the line ends of the text are kept.
+    pub fn is_verbatim(&self) -> bool {
+        self.in_pre && self.in_cell
+    }
+
+    /// Whether the caption begins or ends before or with this tag.
+    pub fn turns_caption(&self, tag: &Tag) -> bool {
+        const PARTS: [&str; 8] = ["thead", "tbody", "tfoot", "tr", "td", "th", "colgroup", "table"];
+        let name = tag.name.as_str();
+        if self.inner > 0 || self.in_cell {
+            return false;
+        }
+        let is_turn = name == "caption" && tag.closes == self.in_caption;
+        is_turn || (self.in_caption && PARTS.contains(&name))
+    }
+
+    /// Begins or ends the caption. Returns whether the text so far is its text.
+    pub fn turn_caption(&mut self) -> bool {
+        let ended = self.in_caption;
+        self.in_caption = !ended;
+        ended
     }
 
     /// Handles a tag of this table; `false` if the tag is not specific to tables or cells.
@@ -67,7 +93,10 @@ impl HtmlTable {
                 open.line();
                 open.push(Inline::Text("• ".to_owned()));
             }
-            (name, _) if is_apart(name) => {
+            (name, closes) if is_apart(name) => {
+                if name == "pre" {
+                    self.in_pre = !closes;
+                }
                 if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
                     cell.align = cell.align.or(tag.align());
                 }
@@ -113,7 +142,7 @@ impl HtmlTable {
         if !self.in_cell {
             return;
         }
-        self.in_cell = false;
+        (self.in_cell, self.in_pre) = (false, false);
         let content = std::mem::take(open).close_block(reader);
         if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
             cell.content = content;
@@ -274,5 +303,37 @@ impl ColumnAlign {
     /// Whether a cell loses its alignment.
     fn is_mixed(&self) -> bool {
         self.differs || self.header.is_some_and(|header| header != self.align())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::document::{Block, plain_text};
+    use crate::markdown;
+    use crate::package::text::flat;
+
+    #[test]
+    fn captions_of_html_tables_are_captions() {
+        for [html, wanted] in [
+            ["<table><caption>Rivers</caption><tr><th>x</table>", "Rivers / x"],
+            [
+                "<table><caption>Rivers {#tbl:a}<tr><th>x</table>\n\n@tbl:a",
+                "Table 1: Rivers / x / Table 1",
+            ],
+            ["<ul><li><table><caption>In</caption><tr><th>x</table></ul>", "In / x"],
+            ["<table><caption></caption><tr><th>x</table>", "x"],
+        ] {
+            let document = markdown::read(html).unwrap();
+            assert_eq!(flat(&document.blocks).join(" / "), wanted, "{html}");
+            assert_eq!(document.warnings, Vec::<&str>::new(), "{html}");
+        }
+    }
+
+    #[test]
+    fn preformatted_text_in_cells_keeps_its_lines() {
+        let html = "<table><tr><th>a<tr><td>b<pre>x\n  y\n</pre>c\nd</table>";
+        let document = markdown::read(html).unwrap();
+        let [Block::Table(table)] = &document.blocks[..] else { panic!("{document:?}") };
+        assert_eq!(plain_text(&table.rows[0][0]), "b\nx\n  y\nc d");
     }
 }

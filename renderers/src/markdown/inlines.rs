@@ -22,7 +22,8 @@ pub fn read<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Vec<In
     for child in node.children() {
         inline(reader, child, depth, &mut open);
     }
-    pictures::settle(reader, open.close_all())
+    let content = open.close_all(reader);
+    pictures::settle(reader, content)
 }
 
 /// Like [`read`], split at display formulas.
@@ -32,13 +33,13 @@ pub fn read_cut<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize) -> Ve
     for child in node.children() {
         match &child.data().value {
             NodeValue::Math(math) if math.display_math => {
-                push(&mut cuts, std::mem::take(&mut open).close_all());
+                push(&mut cuts, std::mem::take(&mut open).close_all(reader));
                 cuts.push(Cut::Math(clean::text(math.literal.trim())));
             }
             _ => inline(reader, child, depth, &mut open),
         }
     }
-    push(&mut cuts, open.close_all());
+    push(&mut cuts, open.close_all(reader));
     for cut in &mut cuts {
         if let Cut::Text(content) = cut {
             *content = pictures::settle(reader, std::mem::take(content));

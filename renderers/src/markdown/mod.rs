@@ -9,7 +9,7 @@
 //! - [`pictures`]: the width of pictures, and pictures side by side; [`embedded`]: pictures whose
 //!   address is their data
 //! - [`captions`]: numbers of figures and tables; [`heading_ids`]: ids of headings
-//! - [`html_blocks`], [`html_table`], [`figures`]: blocks of raw HTML become lists,
+//! - [`html_blocks`], [`html_lists`], [`html_table`], [`figures`]: blocks of raw HTML become lists,
 //!   tables, captions and other blocks
 //! - [`brackets`]: formulas in `\\( … \\)`; [`slide_settings`]: front matter of single slides;
 //!   [`slots`]: columns of Slidev
@@ -32,6 +32,7 @@ mod front_matter;
 mod heading_ids;
 mod html;
 mod html_blocks;
+mod html_lists;
 mod html_table;
 mod inlines;
 mod losses;

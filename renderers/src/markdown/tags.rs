@@ -47,6 +47,8 @@ pub struct Open {
 struct Around {
     source: String,
     name: String,
+    /// Whether it is a word in angle brackets unless it is closed.
+    may_be_word: bool,
     silent: bool,
     /// The target of a link and its title.
     link: Option<(String, String)>,
@@ -104,6 +106,19 @@ impl Open {
         }
     }
 
+    /// Text of `pre` in a cell, whose lines stay lines.
+    pub fn verbatim(&mut self, text: &str) {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 && !self.inside().is_empty() {
+                self.push(Inline::LineBreak);
+            }
+            let line = clean::text(line);
+            if !line.is_empty() {
+                self.push(Inline::Text(line));
+            }
+        }
+    }
+
     /// Handles a tag, which is `depth` levels deep.
     pub fn tag(&mut self, reader: &mut Reader, tag: &Tag, depth: usize) {
         let name = tag.name.as_str();
@@ -112,24 +127,37 @@ impl Open {
         }
         match name {
             "br" => self.push(Inline::LineBreak),
+            // Where a word may break, which all formats decide themselves.
+            "wbr" => {}
             "img" if !tag.closes => self.picture(reader, tag),
             _ if tag.is_component() => {
                 let end = tag.source.find(|c: char| c.is_whitespace() || c == '/');
                 let name = tag.source[..end.unwrap_or(tag.source.len())].trim_start_matches('<');
                 reader.losses.component(name);
             }
-            _ if !tag.is_known() => self.push(Inline::Text(clean::text(tag.source))),
+            _ if !tag.is_known() && !self.may_be_element(tag, depth) => {
+                self.push(Inline::Text(clean::text(tag.source)));
+            }
             _ if tag.closes => self.close(reader, name),
-            _ if tag.stands_alone() => reader.losses.tag(name),
+            _ if tag.stands_alone() || tag.is_empty() => reader.losses.tag(name),
             _ if depth + self.around.len() >= NESTING => reader.losses.deep(),
             _ => {
+                let may_be_word = !tag.has_attributes();
                 let said = |name: &str| clean::line(&tag.attribute(name).unwrap_or_default());
                 let link = (name == "a").then(|| (said("href"), said("title")));
                 let (source, name) = (clean::text(tag.source), tag.name.clone());
                 let silent = tag.is_silent();
-                self.around.push(Around { source, name, silent, link, content: Vec::new() });
+                let content = Vec::new();
+                self.around.push(Around { source, name, may_be_word, silent, link, content });
             }
         }
+    }
+
+    /// Whether a tag of no known name is, or closes, an element of the author's own.
+    fn may_be_element(&self, tag: &Tag, depth: usize) -> bool {
+        let is_open = || self.around.iter().any(|around| around.name == tag.name);
+        let has_room = depth + self.around.len() < NESTING;
+        tag.may_be_own() && if tag.closes { is_open() } else { has_room && !tag.is_empty() }
     }
 
     fn picture(&mut self, reader: &mut Reader, tag: &Tag) {
@@ -161,8 +189,7 @@ impl Open {
             if is_styled(&around.name) {
                 self.drawn(reader, around);
             } else {
-                self.push(Inline::Text(around.source));
-                self.extend(around.content);
+                self.unclosed(reader, around);
             }
         }
         if let Some(around) = self.around.pop() {
@@ -181,7 +208,7 @@ impl Open {
         }
         reader.losses.tag(&name);
         if !around.silent {
-            self.extend(content);
+            self.extend(with_script(&name, content));
         }
     }
 
@@ -201,20 +228,29 @@ impl Open {
         }
     }
 
-    /// The inlines of a line of text; unclosed tags are ignored.
-    pub fn close_all(mut self) -> Vec<Inline> {
-        for around in std::mem::take(&mut self.around) {
+    /// Adds an element that is not closed, or the word that it is.
+    fn unclosed(&mut self, reader: &mut Reader, around: Around) {
+        if around.may_be_word {
             self.push(Inline::Text(around.source));
-            self.extend(around.content);
+        } else {
+            reader.losses.tag(&around.name);
+        }
+        self.extend(around.content);
+    }
+
+    /// The inlines of a line of text; unclosed tags are ignored.
+    pub fn close_all(mut self, reader: &mut Reader) -> Vec<Inline> {
+        for around in std::mem::take(&mut self.around) {
+            self.unclosed(reader, around);
         }
         self.done
     }
 
     /// The inlines of a block, whose tags may be closed further below.
     pub fn close_block(mut self, reader: &mut Reader) -> Vec<Inline> {
-        for around in std::mem::take(&mut self.around) {
-            reader.losses.tag(&around.name);
-            self.extend(around.content);
+        for mut around in std::mem::take(&mut self.around) {
+            around.may_be_word &= around.name.contains('-');
+            self.unclosed(reader, around);
         }
         trimmed(self.done)
     }
@@ -255,6 +291,22 @@ fn styled(tag: &str, content: &[Inline]) -> Option<Inline> {
     }
 }
 
+/// The content of an element of MathML, whose last part may be an exponent or an index: without its
+/// mark, x² would be x2.
+fn with_script(tag: &str, mut content: Vec<Inline>) -> Vec<Inline> {
+    let mark = match tag {
+        "msup" => Mark::Raised,
+        "msub" => Mark::Lowered,
+        _ => return content,
+    };
+    if content.len() > 1
+        && let Some(last) = content.pop()
+    {
+        content.push(Inline::Marked(mark, vec![last]));
+    }
+    content
+}
+
 fn is_styled(tag: &str) -> bool {
     styled(tag, &[]).is_some()
 }
@@ -272,5 +324,61 @@ pub fn heading_level(name: &str) -> Option<u8> {
     match name.as_bytes() {
         [b'h', level @ b'1'..=b'6'] => Some(level - b'0'),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Block;
+    use crate::markdown;
+
+    fn read(source: &str) -> (String, Vec<String>) {
+        let document = markdown::read(source).unwrap();
+        let text = match &document.blocks[..] {
+            [Block::Paragraph(content), ..] => plain_text(content),
+            _ => String::new(),
+        };
+        (text, document.warnings.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn elements_that_have_no_form_here_are_their_text() {
+        for [source, text, names] in [
+            ["long<wbr>word", "longword", ""],
+            ["a <video src=y>fallback</video> b", "a fallback b", "video"],
+            ["a <video><source src=x>no</video>", "a no", "source, video"],
+            ["a <my-part>own</my-part> b", "a own b", "my-part"],
+            [
+                "a <svg width=9><circle r=3 /><text>label</text></svg>",
+                "a label",
+                "circle, svg, text",
+            ],
+            ["<math><mi>x</mi><mo>=</mo><mn>1</mn></math> end", "x=1 end", "math, mi, mn, mo"],
+            ["a <part x=1>b", "a b", "part"],
+            ["Enter <your-name> here", "Enter <your-name> here", ""],
+            ["copy <source> <target> </your-name>", "copy <source> <target> </your-name>", ""],
+        ] {
+            let said = format!("HTML is not supported; only its text was kept: {names}.");
+            let warnings = if names.is_empty() { vec![] } else { vec![said] };
+            let wanted = (text.to_owned(), warnings);
+            assert_eq!(read(source), wanted, "{source}");
+            if !names.is_empty() {
+                let block = format!("<p>{source}</p>");
+                assert_eq!(read(&block).0, text, "{block}");
+            }
+        }
+    }
+
+    #[test]
+    fn exponents_of_mathml_are_raised() {
+        let source = "<math><msup><mi>x</mi><mn>2</mn></msup></math>";
+        let document = markdown::read(source).unwrap();
+        let raised = Inline::Marked(Mark::Raised, vec![Inline::Text("2".into())]);
+        let found = document.blocks.iter().any(|block| match block {
+            Block::Paragraph(content) => content.contains(&raised),
+            _ => false,
+        });
+        assert!(found, "{document:?}");
     }
 }
