@@ -6,7 +6,7 @@
 //! References and the entries of lists are links to the captions.
 //! `<!-- figures -->` and `<!-- tables -->` are lists of all figures and tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Document;
 use crate::document::{
@@ -25,7 +25,8 @@ pub fn number(document: &mut Document, names: &Names) {
     let words = [FIGURE, TABLE].map(|kind| caption(kind, language.as_deref()));
     let is_numbered = document.meta.numbered || !names.is_empty() || has_names(document);
     let all = [Vec::new(), Vec::new()];
-    let mut captions = Captions { names, words, is_numbered, all, labels: BTreeMap::new() };
+    let (labels, repeated) = (BTreeMap::new(), BTreeSet::new());
+    let mut captions = Captions { names, words, is_numbered, all, labels, repeated };
     let blocks = std::mem::take(&mut document.blocks);
     document.blocks = captions.tables(blocks);
     captions.figures(&mut document.blocks);
@@ -38,6 +39,9 @@ pub fn number(document: &mut Document, names: &Names) {
         document.captions = captions.anchors();
     }
     let mut warnings = Warnings::from(&document.warnings);
+    for name in captions.repeated {
+        warnings.add(format!("Several captions are named “{name}”; references lead to the first."));
+    }
     for name in unknown {
         let why = "so the reference stays as it is";
         warnings.add(format!("There is no figure or table named “{name}”, {why}."));
@@ -63,6 +67,8 @@ struct Captions<'n> {
     all: [Vec<String>; 2],
     /// The caption of each name.
     labels: BTreeMap<String, CaptionLabel>,
+    /// The names that several captions have.
+    repeated: BTreeSet<String>,
 }
 
 /// How a caption is referred to.
@@ -78,6 +84,11 @@ impl Captions<'_> {
         let mut moved: Vec<Block> = Vec::new();
         let mut blocks = blocks.into_iter().peekable();
         while let Some(block) = blocks.next() {
+            if let Block::Columns(columns) = block {
+                let columns = columns.into_iter().map(|column| self.tables(column));
+                moved.push(Block::Columns(columns.collect()));
+                continue;
+            }
             if !matches!(block, Block::Table(_)) {
                 moved.push(block);
                 continue;
@@ -104,6 +115,8 @@ impl Captions<'_> {
     /// The caption of a table with its number. Links and other formatting of its text are kept.
     fn numbered_table(&mut self, caption: TableCaption) -> Vec<Inline> {
         let TableCaption { mut content, name } = caption;
+        let is_known = |name: &&String| self.labels.contains_key(*name);
+        self.repeated.extend(name.as_ref().filter(is_known).cloned());
         let text = plain_text(&content);
         let numbered = self.numbered(TABLE, &text, name.as_deref());
         let own = label(&text).unwrap_or(&text);
@@ -126,6 +139,10 @@ impl Captions<'_> {
                     let [Inline::Image { url, alt, title }] = &mut content[..] else { continue };
                     // A name is that of the first picture with its URL.
                     let name = self.names.get(url);
+                    let namesakes = self.names.values().filter(|other| Some(*other) == name);
+                    if namesakes.count() > 1 {
+                        self.repeated.extend(name.cloned());
+                    }
                     let name = name.filter(|name| !self.labels.contains_key(*name)).cloned();
                     if title.is_empty() && (name.is_some() || label(alt).is_some()) {
                         title.clone_from(alt);
@@ -152,7 +169,7 @@ impl Captions<'_> {
         if let Some(name) = name {
             let label =
                 CaptionLabel { text: label, anchor: caption_anchor(kind == FIGURE, number) };
-            self.labels.insert(name.to_owned(), label);
+            self.labels.entry(name.to_owned()).or_insert(label);
         }
         text
     }
@@ -216,7 +233,10 @@ impl Captions<'_> {
             let name = &rest[at + 1..];
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, ':' | '-' | '_');
             let name = &name[..name.find(|c| !is_part(c)).unwrap_or(name.len())];
-            match self.labels.get(name) {
+            // A part of a word, such as an e-mail address, is no reference.
+            let before = text[..text.len() - rest.len() + at].chars().next_back();
+            let is_in_word = before.is_some_and(|c| c.is_alphanumeric() || "._%+-".contains(c));
+            match self.labels.get(name).filter(|_| !is_in_word) {
                 Some(label) if is_link => plain.push_str(&label.text),
                 Some(label) => {
                     resolved.push(Inline::Text(std::mem::take(&mut plain)));
@@ -224,7 +244,7 @@ impl Captions<'_> {
                 }
                 None => {
                     plain.extend(["@", name]);
-                    unknown.push(name.to_owned());
+                    unknown.extend((!is_in_word).then(|| name.to_owned()));
                 }
             }
             rest = &rest[at + 1 + name.len()..];
@@ -390,6 +410,23 @@ mod tests {
         let first = caption("[Here](https://a.example) {#tbl:a}");
         assert_eq!(first, ("Table 1: Here".to_owned(), url));
         assert_eq!(caption("See **@tbl:a** {#tbl:a}").0, "Table 1: See Table 1");
+    }
+
+    #[test]
+    fn repeated_names_are_reported_and_addresses_are_no_references() {
+        let table = |caption: &str| format!("Table: {caption}\n\n|x|\n|-|\n|1|\n\n");
+        let source = format!(
+            "@tbl:a, mail a@tbl:a.\n\n{}{}![A](a.png){{#fig:c}}\n\n![B](b.png){{#fig:c}}",
+            table("One {#tbl:a}"),
+            table("Two {#tbl:a}")
+        );
+        let document = markdown::read(&source).unwrap();
+        assert_eq!(flat(&document.blocks)[0], "Table 1, mail a@tbl:a.");
+        let said = |name: &str| {
+            format!("Several captions are named “{name}”; references lead to the first.")
+        };
+        let warnings: Vec<String> = document.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings, [said("fig:c"), said("tbl:a")]);
     }
 
     #[test]

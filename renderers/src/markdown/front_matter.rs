@@ -125,7 +125,7 @@ fn fill(meta: &mut Meta, key: &str, values: &[String], losses: &mut Losses) {
         "landscape" => meta.page.landscape = is_on(&text),
         "orientation" => meta.page.landscape = text.eq_ignore_ascii_case("landscape"),
         "columns" => columns(meta, &text, losses),
-        "page" | "size" | "paper" => size(meta, &text, losses),
+        "page" | "size" | "paper" => size(meta, key, &text, losses),
         "theme" => theme(meta, &text, losses),
         key if TOLERATED.contains(&key) => {}
         key if is_directive(key) => {
@@ -171,22 +171,39 @@ fn language(meta: &mut Meta, value: &str, losses: &mut Losses) {
             .all(|p| (1..=8).contains(&p.len()) && p.chars().all(|c| c.is_ascii_alphanumeric()));
     if is_tag {
         meta.language = Some(value.to_owned());
+        if !is_language(first) {
+            losses
+                .other(format!("The language “{value}” is unknown; use a code such as en or zh."));
+        }
     } else {
         losses.other(format!("“{value}” is not a language tag such as en, zh-CN or ar."));
     }
 }
 
-fn size(meta: &mut Meta, value: &str, losses: &mut Losses) {
-    for word in value.to_lowercase().split_whitespace() {
-        match word {
+/// Whether a code is one of ISO 639-1, or may be one of the thousands of three letters.
+fn is_language(code: &str) -> bool {
+    const CODES: &str = "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch \
+        co cr cs cu cv cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv \
+        ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko \
+        kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng \
+        nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk \
+        sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve \
+        vi vo wa wo xh yi yo za zh zu";
+    let code = code.to_ascii_lowercase();
+    code.len() != 2 || CODES.split(' ').any(|known| known == code)
+}
+
+fn size(meta: &mut Meta, key: &str, value: &str, losses: &mut Losses) {
+    for word in value.split_whitespace() {
+        match word.to_lowercase().as_str() {
             "a4" => meta.page = Page { size: PageSize::A4, ..meta.page },
             "letter" => meta.page = Page { size: PageSize::Letter, ..meta.page },
             "landscape" => meta.page.landscape = true,
             "portrait" => meta.page.landscape = false,
             "16:9" => meta.slides = SlideSize::Wide,
             "4:3" => meta.slides = SlideSize::Standard,
-            other => losses.other(format!(
-                "The size “{other}” is unknown; pages are A4 or Letter, slides 16:9 or 4:3."
+            _ => losses.other(format!(
+                "“{word}” is unknown as {key}; pages are A4 or Letter, slides 16:9 or 4:3."
             )),
         }
     }
@@ -269,5 +286,14 @@ mod tests {
         let (_, _, losses) =
             read("---\ndate: soon\nlang: !\nfoo: 1\ntheme: x\npage: A9\ncolumns: 9\n---\n");
         assert_eq!(losses.len(), 6, "{losses:?}");
+        let (_, _, losses) = read("---\npage: A5\nlang: xx-old\n---\n");
+        let wanted = [
+            "The language “xx-old” is unknown; use a code such as en or zh.",
+            "“A5” is unknown as page; pages are A4 or Letter, slides 16:9 or 4:3.",
+        ];
+        assert_eq!(losses, wanted);
+        for language in ["de", "zh-CN", "FIL", "gsw"] {
+            assert_eq!(read(&format!("---\nlang: {language}\n---\n")).2, Vec::<String>::new());
+        }
     }
 }

@@ -9,6 +9,7 @@ use comrak::nodes::{Node, NodeValue};
 use crate::Document;
 use crate::document::{Anchors, Block, Inline, change_blocks};
 use crate::package::text::unescape;
+use crate::package::warnings::Warnings;
 
 /// Removes the ids from the headings of a document, and changes the links to them.
 pub fn resolve(document: &mut Document) {
@@ -17,12 +18,21 @@ pub fn resolve(document: &mut Document) {
         let id = take(content);
         let anchor = anchors.next(content);
         targets.anchors.insert(anchor.clone());
-        if let Some(id) = id {
-            targets.ids.entry(id).or_insert(anchor);
+        match id {
+            Some(id) if targets.ids.contains_key(&id) => {
+                targets.repeated.insert(id);
+            }
+            Some(id) => drop(targets.ids.insert(id, anchor)),
+            None => {}
         }
     };
     each_heading(&mut document.blocks, &mut settle);
     document.notes.iter_mut().for_each(|note| each_heading(note, &mut settle));
+    let mut warnings = Warnings::from(&document.warnings);
+    for id in &targets.repeated {
+        warnings.add(format!("Several headings have the id “{id}”; links lead to the first."));
+    }
+    document.warnings = warnings.list();
     let mut change = |inline: &mut Inline| {
         if let Inline::Link { url, .. } = inline
             && let Some(anchor) = url.strip_prefix('#').and_then(|target| targets.find(target))
@@ -41,6 +51,8 @@ struct Targets {
     anchors: BTreeSet<String>,
     /// The anchor of the heading with an id.
     ids: BTreeMap<String, String>,
+    /// The ids that several headings have.
+    repeated: BTreeSet<String>,
 }
 
 impl Targets {
@@ -177,6 +189,15 @@ mod tests {
         let (headings, links) = read(source);
         assert_eq!(headings, ["First one", "First one", "Last"]);
         assert_eq!(links, ["#first-one-1", "#first-one", "#first-one", "#last", "#first-one-1"]);
+    }
+
+    #[test]
+    fn repeated_ids_are_reported() {
+        let document = markdown::read("# A {#a}\n\n## B {#a}\n\n[x](#a)").unwrap();
+        assert_eq!(
+            document.warnings,
+            ["Several headings have the id “a”; links lead to the first."]
+        );
     }
 
     #[test]
