@@ -15,7 +15,7 @@ use typst::model::{
 use typst::text::{RawContent, RawElem, TextElem};
 
 use super::directions::directed;
-use super::drawing::{Drawing, TextVoice, turned_room};
+use super::drawing::{Drawing, NotePlace, TextVoice, turned_room};
 use super::images::{self, Pictures};
 use super::inlines::{heading_label, image, label};
 use super::lengths;
@@ -100,22 +100,36 @@ impl Drawing<'_> {
     }
 
     pub fn blocks(&mut self, blocks: &[Block]) -> Content {
+        let (mut drawn, mut at) = (Vec::new(), 0);
+        while at < blocks.len() {
+            let group = self.headed_note(&blocks[at..]);
+            let end = at + group.map_or(1, |group| group.blocks);
+            let parts: Vec<_> = (at..end).map(|at| self.block_at(blocks, at)).collect();
+            let parts = Content::sequence(parts);
+            drawn.push(match group {
+                Some(group) => group.keep(parts),
+                None => parts,
+            });
+            at = end;
+        }
+        Content::sequence(drawn)
+    }
+
+    /// One of these blocks, which stays on the page of the next one if it announces it.
+    fn block_at(&mut self, blocks: &[Block], at: usize) -> Content {
         let language = self.document.meta.language.as_deref();
-        let drawn = blocks.iter().enumerate().map(|(at, block)| {
-            let next = blocks.get(at + 1);
-            if let Block::Paragraph(content) = block
-                && words::numbered(TABLE, &plain(content), language).is_some()
-                && matches!(after_comments(&blocks[at + 1..]), Some(Block::Table(_)))
-            {
-                let caption = self.inlines(content).labelled(label("table-caption"));
-                let caption = self.captioned(&plain(content), ParElem::new(caption).pack());
-                return sticky(caption).pack();
-            }
-            let drawn = self.block(block);
-            let announces = announces(block) && next.is_some();
-            if announces { sticky(drawn).pack() } else { drawn }
-        });
-        Content::sequence(drawn.collect::<Vec<_>>())
+        let (block, next) = (&blocks[at], blocks.get(at + 1));
+        if let Block::Paragraph(content) = block
+            && words::numbered(TABLE, &plain(content), language).is_some()
+            && matches!(after_comments(&blocks[at + 1..]), Some(Block::Table(_)))
+        {
+            let caption = self.inlines(content).labelled(label("table-caption"));
+            let caption = self.captioned(&plain(content), ParElem::new(caption).pack());
+            return sticky(caption).pack();
+        }
+        let drawn = self.block(block);
+        let announces = announces(block) && next.is_some();
+        if announces { sticky(drawn).pack() } else { drawn }
     }
 
     fn block(&mut self, block: &Block) -> Content {
@@ -147,7 +161,7 @@ impl Drawing<'_> {
         self.above.retain(|above| *above < level);
         self.above.push(level);
         let draw = |drawing: &mut Self| drawing.sized(HEADING_POINTS, |d| d.inlines(content));
-        let body = self.holding_notes(draw);
+        let body = self.with_notes(NotePlace::Mentioned, draw);
         let heading = HeadingElem::new(body)
             .with_level(Smart::Custom(
                 NonZeroUsize::new(self.above.len()).unwrap_or(NonZeroUsize::MIN),
@@ -155,22 +169,7 @@ impl Drawing<'_> {
             .pack()
             .labelled(heading_label(self.headings));
         self.headings += 1;
-        heading + self.release_notes()
-    }
-
-    pub fn holding_notes(&mut self, draw: impl FnOnce(&mut Self) -> Content) -> Content {
-        let held = std::mem::replace(&mut self.holds_notes, true);
-        let drawn = draw(self);
-        self.holds_notes = held;
-        drawn
-    }
-
-    pub fn release_notes(&mut self) -> Content {
-        if self.holds_notes || self.held_notes.is_empty() {
-            return Content::empty();
-        }
-        let marks: Vec<Inline> = self.held_notes.drain(..).map(Inline::Footnote).collect();
-        ParElem::new(self.inlines(&marks)).pack()
+        heading + self.mentioned_notes()
     }
 
     pub fn paragraph(&mut self, content: &[Inline]) -> Content {

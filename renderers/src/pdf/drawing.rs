@@ -24,8 +24,8 @@ pub struct Drawing<'a> {
     pub seen_notes: HashSet<usize>,
     /// The captions that links can lead to.
     pub seen_captions: HashSet<String>,
-    /// Whether footnote references are collected in `held_notes`.
-    pub holds_notes: bool,
+    pub note_place: NotePlace,
+    /// Footnotes that follow the block that is drawn.
     pub held_notes: Vec<usize>,
     /// The available width and height for a picture, in points.
     pub room: PrintArea,
@@ -61,7 +61,7 @@ impl<'a> Drawing<'a> {
             anchors,
             seen_notes: HashSet::new(),
             seen_captions: HashSet::new(),
-            holds_notes: false,
+            note_place: NotePlace::Here,
             held_notes: Vec::new(),
             room: room(document),
             points: POINTS,
@@ -98,6 +98,17 @@ impl<'a> Drawing<'a> {
     pub fn warn(&mut self, warning: impl Into<Warning>) {
         self.warnings.add(warning);
     }
+}
+
+/// Where the footnotes of a text are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotePlace {
+    /// At their references.
+    Here,
+    /// After the block, with their references: Typst draws the header of a table on each page.
+    After,
+    /// After the block, with references in it: Typst draws headings in the contents as well.
+    Mentioned,
 }
 
 /// The role of a text, which decides its size.

@@ -15,7 +15,7 @@ use typst::text::{
 use typst::utils::PicoStr;
 use typst::visualize::{Color, ImageElem};
 
-use super::drawing::{Drawing, PrintArea, TextVoice};
+use super::drawing::{Drawing, NotePlace, PrintArea, TextVoice};
 use super::formula;
 use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
@@ -98,18 +98,25 @@ impl<'a> Drawing<'a> {
     }
 
     /// The first reference contains the footnote, later ones only its number. In headings and table
-    /// headers, which Typst may draw twice, the reference is postponed to the following text.
+    /// headers, which Typst may draw twice, the footnote is postponed to what follows.
     fn note(&mut self, index: usize) -> Content {
-        if self.holds_notes {
-            self.held_notes.push(index);
-            return Content::empty();
-        }
+        let document = self.document;
+        let Some(blocks) = document.notes.get(index) else { return Content::empty() };
         let label = label(&format!("n{index}"));
+        match self.note_place {
+            NotePlace::Here => {}
+            NotePlace::After => {
+                self.held_notes.push(index);
+                return Content::empty();
+            }
+            NotePlace::Mentioned => {
+                self.held_notes.push(index);
+                return FootnoteElem::with_label(label).pack();
+            }
+        }
         if !self.seen_notes.insert(index) {
             return FootnoteElem::with_label(label).pack();
         }
-        let document = self.document;
-        let Some(blocks) = document.notes.get(index) else { return Content::empty() };
         let body = match blocks.split_first() {
             Some((Block::Paragraph(first), rest)) => self.inlines(first) + self.blocks(rest),
             _ => self.blocks(blocks),

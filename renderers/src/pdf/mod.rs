@@ -4,6 +4,7 @@
 //! - [`blocks`], [`inlines`], [`images`], [`formula`]: the model as Typst *content*. Text is never
 //!   parsed as Typst, so it cannot contain code
 //! - [`tables`]: tables, whose font size depends on their width
+//! - [`notes`]: footnotes of headings, and those that would strand a heading
 //! - [`directions`]: text direction
 //! - [`lengths`]: splits very long paragraphs; [`marks`]: combining marks without a letter
 //! - `template.typ`: the constant layout
@@ -26,6 +27,7 @@ pub(crate) mod images;
 mod inlines;
 mod lengths;
 mod marks;
+mod notes;
 mod picture;
 mod scripts;
 mod tables;

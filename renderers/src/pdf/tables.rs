@@ -10,7 +10,7 @@ use typst::model::{StrongElem, TableCell, TableChild, TableElem, TableHeader, Ta
 use typst::text::{TextElem, TextSize};
 use typst::visualize::{Paint, Stroke};
 
-use super::drawing::Drawing;
+use super::drawing::{Drawing, NotePlace};
 use super::lengths;
 use crate::document::{Align, CellSpan, Color, Inline, Spans, Table};
 use crate::package::fitting::{self, CellForm, Fitting, Rooms};
@@ -91,7 +91,7 @@ impl Drawing<'_> {
         let header_rows = of.headers;
         let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let accent = look(&self.document.meta).accent;
-        let header = self.holding_notes(|drawing| {
+        let header = self.with_notes(NotePlace::After, |drawing| {
             let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
             let cells = rows.flat_map(|(number, row)| {
                 let cells = drawing.row(number, row, of);

@@ -317,3 +317,45 @@ fn the_text_begins_on_a_page_of_its_own_after_long_contents() {
     };
     assert_eq!([first(10), first(50)], [Some(1), Some(3)]);
 }
+
+fn read_back(bytes: &[u8]) -> String {
+    crate::read::to_markdown("a.pdf", bytes).unwrap().markdown
+}
+
+#[test]
+fn headings_stay_with_a_paragraph_whose_footnote_has_no_room() {
+    let chapter = |at: usize, length: usize| {
+        let text = "Text of it. ".repeat(length);
+        format!("# Chapter {at}\n\n## Sub {at}\n\nStart {text}[^n{at}]\n\n[^n{at}]: Note {at}\n\n")
+    };
+    for length in [1, 300] {
+        let chapters = (0..28).map(|at| chapter(at, if at % 5 == 4 { length } else { 1 }));
+        let read = read_back(&rendered(&chapters.collect::<String>()).bytes);
+        let pages: Vec<&str> = read.split("## Page ").collect();
+        assert!(pages.len() > 3, "{read}");
+        for page in pages {
+            let [headings, starts] =
+                ["#### Sub", "Start Text"].map(|mark| page.matches(mark).count());
+            assert_eq!(headings, starts, "{length}: {page}");
+        }
+    }
+}
+
+#[test]
+fn the_mark_of_a_footnote_of_a_heading_is_in_its_line() {
+    let source = "---\ntoc: true\n---\n# Head[^a] and *more*[^b]\n\nText[^a]\n\n# Next[^c]\n\n\
+                  [^a]: Said\n[^b]: Too[^c]\n[^c]: Last\n";
+    let rendered = rendered(source);
+    assert_eq!(rendered.warnings, Vec::<&str>::new());
+    let read = read_back(&rendered.bytes);
+    for wanted in [
+        "### Head<sup>1</sup> and more<sup>2</sup>\n",
+        "\nText<sup>1</sup>\n",
+        "### Next<sup>3</sup>\n",
+        "<sup>1</sup>Said",
+        "<sup>2</sup>Too",
+        "<sup>3</sup>Last",
+    ] {
+        assert!(read.contains(wanted), "{wanted}: {read}");
+    }
+}
