@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::measure;
 use crate::document::{Block, Inline, Merge, Table};
+use crate::pptx::backdrop_text;
 
 /// Deeper nesting is flattened to plain text.
 pub const DEPTH: usize = 24;
@@ -81,6 +82,8 @@ pub struct PictureText<'a> {
 /// The replacement for a picture that is not drawn: its alternative text or its URL, and its
 /// caption.
 pub fn named(url: &str, alt: &str, title: &str) -> String {
+    let text = backdrop_text(alt);
+    let alt = text.as_deref().unwrap_or(alt);
     let name = if alt.is_empty() { url } else { alt };
     if title.is_empty() || title == name { name.to_owned() } else { format!("{name} ({title})") }
 }

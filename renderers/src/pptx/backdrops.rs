@@ -74,6 +74,11 @@ impl BackdropWords {
     }
 }
 
+/// The text alternative without the words that place a picture; `None` if there are none.
+pub fn backdrop_text(alt: &str) -> Option<String> {
+    BackdropWords::read(alt).map(|words| words.alt)
+}
+
 fn share(value: &str) -> f64 {
     let percent: Option<f64> = value.trim_end_matches('%').parse().ok();
     let share = percent.filter(|percent| percent.is_finite()).map_or(SHARE, |p| p / 100.0);
@@ -125,11 +130,15 @@ impl<'d> Deck<'d> {
             }
         }
         let document = self.document;
+        if found.is_empty() {
+            return None;
+        }
+        // A picture that is missing is named by a warning; its words place it and say nothing.
         let read = |(url, words): (&'d String, BackdropWords)| {
             let picture = self.album.picture(document, url, &mut self.warnings)?;
             Some((words, picture))
         };
-        found.into_iter().map(read).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+        Some(found.into_iter().filter_map(read).collect())
     }
 
     /// The colours of a slide. Text on a picture is white, and the picture is darkened.

@@ -45,7 +45,10 @@ impl Sheet<'_, '_> {
     pub fn paras(&mut self, xml: &mut Xml, paras: &[Para], scale: f64) {
         let mut starts = HashMap::new();
         let mut rtl = false;
-        for para in paras {
+        for (at, para) in paras.iter().enumerate() {
+            if begins_list(&paras[..at], para) {
+                between_lists(xml, para.level);
+            }
             // Text without letters, such as a date, takes the direction of the paragraph above it.
             let text = plain(&para.content);
             let is_after_rtl = rtl;
@@ -269,6 +272,30 @@ impl Sheet<'_, '_> {
             xml.close();
         }
     }
+}
+
+/// Whether a paragraph begins a numbered list right after another one, which PowerPoint and LibreOffice
+/// would count on.
+fn begins_list(before: &[Para], para: &Para) -> bool {
+    let ParaMark::Number { list, .. } = para.mark else { return false };
+    let last = before.iter().rev().find(|last| last.level <= para.level);
+    last.is_some_and(|last| match last.mark {
+        ParaMark::Number { list: other, .. } => last.level == para.level && other != list,
+        _ => false,
+    })
+}
+
+/// A paragraph without a number, which ends a list. It is as low as possible.
+fn between_lists(xml: &mut Xml, level: usize) {
+    xml.open("a:p", &[]);
+    xml.open("a:pPr", &[("marL", "0"), ("lvl", &level.min(8).to_string()), ("indent", "0")]);
+    xml.raw(
+        "<a:lnSpc><a:spcPct val=\"10000\"/></a:lnSpc><a:spcBef><a:spcPts val=\"0\"/></a:spcBef>",
+    );
+    xml.raw("<a:spcAft><a:spcPts val=\"0\"/></a:spcAft><a:buNone/>");
+    xml.close();
+    xml.empty("a:endParaRPr", &[("sz", "100")]);
+    xml.close();
 }
 
 /// What changes the indents of a paragraph.

@@ -216,6 +216,20 @@ fn numbers_go_on_after_a_cut() {
 }
 
 #[test]
+fn lists_that_follow_each_other_begin_again() {
+    let source = "# T\n\n1. a\n2. b\n   1. c\n   2. d\n\n<!-- -->\n\n1. e\n   1. f\n2. g\n";
+    let (parts, rendered) = deck(source);
+    let read = crate::read::to_markdown("a.pptx", &rendered.bytes).unwrap().markdown;
+    let wanted = "1. a\n2. b\n    1. c\n    2. d\n1. e\n    1. f\n2. g";
+    assert!(read.contains(wanted), "{read}");
+    let elements = parts.elements("ppt/slides/slide1.xml");
+    let names = elements.iter().map(|element| element.name.as_str());
+    let kinds: Vec<&str> = names.filter(|n| matches!(*n, "a:buAutoNum" | "a:buNone")).collect();
+    let at = kinds.iter().rposition(|kind| *kind == "a:buNone").unwrap();
+    assert_eq!(kinds.len() - at, 4, "{kinds:?}");
+}
+
+#[test]
 fn links_lead_out_and_to_slides() {
     let (parts, _) = deck("# A\n\n[b](#b-c) and [out](https://e.org \"tip\")\n\n# B c\n\ntext");
     let links = parts.all("ppt/slides/slide1.xml", "a:hlinkClick");
