@@ -50,6 +50,15 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
     canvas.out.into_bytes()
 }
 
+/// What is reported of a chart with names that are cut.
+pub const CUT: &str = "Long names of a chart are cut; its description has them in full.";
+
+/// Whether names had no room in a chart that was drawn.
+pub fn has_cut_names(svg: &[u8]) -> bool {
+    let end = "…</text>".as_bytes();
+    svg.windows(end.len()).any(|part| part == end)
+}
+
 /// Every row of horizontal bars and every slice needs a line.
 fn height(chart: &Chart) -> f64 {
     let rows = match chart.kind {

@@ -50,6 +50,9 @@ impl Draw<'_> {
     pub fn chart(&mut self, xml: &mut Xml, chart: &Chart, place: Place) {
         let svg =
             svg::draw(chart, &self.look.palette(), &format!("{}, sans-serif", self.look.body));
+        if svg::has_cut_names(&svg) {
+            self.warnings.add(svg::CUT);
+        }
         match Picture::of_vector(svg.into(), self.fonts) {
             Ok(picture) => {
                 xml.open("w:p", &[]);

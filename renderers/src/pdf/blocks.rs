@@ -206,7 +206,11 @@ impl Drawing<'_> {
 
     fn chart(&mut self, chart: &Chart) -> Content {
         let palette = look(&self.document.meta).palette();
-        match images::vector(&svg::draw(chart, &palette, &self.faces)) {
+        let drawn = svg::draw(chart, &palette, &self.faces);
+        if svg::has_cut_names(&drawn) {
+            self.warn(svg::CUT);
+        }
+        match images::vector(&drawn) {
             Ok(picture) => {
                 image(&picture, &chart.description(), self.room).aligned(Alignment::CENTER)
             }

@@ -359,3 +359,15 @@ fn the_mark_of_a_footnote_of_a_heading_is_in_its_line() {
         assert!(read.contains(wanted), "{wanted}: {read}");
     }
 }
+
+#[test]
+fn long_names_of_charts_that_are_cut_are_reported() {
+    let chart =
+        |name: &str| format!("```chart\ntype: horizontal bar\nx, y\n{name}, 1\nb, 2\n```\n");
+    let long = markdown::read(&chart(&"Long name of a bar ".repeat(9))).unwrap();
+    for format in [crate::Format::Pdf, crate::Format::Docx] {
+        let warnings = crate::render(&long, format).unwrap().warnings;
+        assert_eq!(warnings, [crate::chart::svg::CUT], "{format:?}");
+    }
+    assert_eq!(rendered(&chart("short")).warnings, Vec::<&str>::new());
+}
