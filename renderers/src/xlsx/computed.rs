@@ -361,12 +361,12 @@ mod tests {
     #[test]
     fn calculations_with_dates_are_dates() {
         let table = |formulas: &[&str]| {
-            let rows: String = formulas
+            let rows: Vec<String> = formulas
                 .iter()
-                .zip(["2026-03-05", "2026-04-05"].iter().chain(&[""; 20]))
+                .zip(["2026-03-05", "2026-04-05"].iter().chain(&[""; 1_000]))
                 .map(|(formula, day)| format!("| {day} | {formula} |\n"))
                 .collect();
-            last_cells(&format!("## Plan\n\n| Day | Due |\n|---|---|\n{rows}"))
+            last_cells(&format!("## Plan\n\n| Day | Due |\n|---|---|\n{}", rows.concat()))
         };
         for (formula, shown) in [
             ("=A2+30", "2026-04-04"),
@@ -383,6 +383,10 @@ mod tests {
             assert_eq!(table(&[formula, "x"])[0], shown, "{formula}");
         }
         assert_eq!(table(&["=A2", "=B2+7", "=B3+7"])[2], "2026-03-19");
+        let chain: Vec<String> = (2..1_000).map(|row| format!("=B{row}+7")).collect();
+        let chain: Vec<&str> =
+            std::iter::once("=A2").chain(chain.iter().map(String::as_str)).collect();
+        assert_eq!(table(&chain)[998], "2045-04-20");
         let german =
             "---\nlang: de\n---\n\n| Tag |\n|---|\n| 05.03.26 |\n| 07.03.26 |\n| =MAX(A2:A3) |\n";
         assert_eq!(last_cells(german)[2], "07.03.2026");

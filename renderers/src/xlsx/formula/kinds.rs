@@ -6,8 +6,8 @@ use super::evaluate::{CellAt, Grid, corners};
 use super::expr::{Expr, Op};
 use super::value::Value;
 
-/// The maximum number of formulas that refer to each other on the way to a date.
-const DEPTH: usize = 48;
+/// The maximum nesting of formulas and their parts on the way to a date.
+const DEPTH: usize = 256;
 /// The maximum number of cells that are visited for one formula.
 const VISITS: usize = 2_000;
 /// The number of cells of a range that decide what the range has.
@@ -190,6 +190,17 @@ struct KindSearch<'g> {
 
 impl KindSearch<'_> {
     fn of(&mut self, table: u32, expr: &Expr) -> ValueKind {
+        if self.depth == DEPTH {
+            self.is_cut = true;
+            return ValueKind::Plain;
+        }
+        self.depth += 1;
+        let kind = self.of_parts(table, expr);
+        self.depth -= 1;
+        kind
+    }
+
+    fn of_parts(&mut self, table: u32, expr: &Expr) -> ValueKind {
         match expr {
             Expr::Number(0.0) | Expr::Text(_) | Expr::Bool(_) => ValueKind::Neutral,
             Expr::Number(_) | Expr::Percent(_) => ValueKind::Plain,
@@ -223,14 +234,12 @@ impl KindSearch<'_> {
                 _ => ValueKind::Neutral,
             };
         };
-        if self.visits == 0 || self.depth == DEPTH {
+        if self.visits == 0 {
             self.is_cut = true;
-            return ValueKind::Unknown;
+            return ValueKind::Plain;
         }
         self.visits -= 1;
-        self.depth += 1;
         let kind = self.of(at.0, &formula);
-        self.depth -= 1;
         if !self.is_cut {
             self.grid.kinds.insert(at, kind.clone());
         }
@@ -294,7 +303,7 @@ impl KindSearch<'_> {
                 day @ ValueKind::Day(_) => day.day(),
                 _ => ValueKind::Plain,
             },
-            "ABS" | "MOD" => self.any(table, arguments.iter().take(1)).summed(),
+            "ABS" | "MOD" | "SUMIFS" => self.any(table, arguments.iter().take(1)).summed(),
             "ROUND" | "ROUNDUP" | "ROUNDDOWN" | "CEILING" | "FLOOR" | "LARGE" | "SMALL"
             | "PERCENTILE" | "PERCENTILE.INC" | "QUARTILE" | "QUARTILE.INC" | "MAXIFS"
             | "MINIFS" | "AVERAGEIFS" => self.any(table, arguments.iter().take(1)),
@@ -302,7 +311,6 @@ impl KindSearch<'_> {
                 self.any(table, arguments.iter())
             }
             "SUM" => self.any(table, arguments.iter()).summed(),
-            "SUMIFS" => self.any(table, arguments.iter().take(1)).summed(),
             "SUMIF" => self.any(table, last.into_iter()).summed(),
             "AVERAGEIF" => self.any(table, last.into_iter()),
             "SUBTOTAL" => self.subtotal(table, arguments),
@@ -381,5 +389,23 @@ fn is_divisor(expr: &Expr) -> bool {
         Expr::Number(number) => *number >= 1.0,
         Expr::Cell(_) | Expr::Call(..) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+
+    #[test]
+    fn long_formulas_in_long_chains_are_not_followed_to_their_end() {
+        let mut grid = Grid::default();
+        for row in 0..500 {
+            let formula = format!("={}A{}", "1+".repeat(200), row + 2);
+            grid.set_formula(row, 0, parse(&formula).unwrap());
+        }
+        grid.set_moment(500, 0, 46_086.0, DATE);
+        assert!(grid.kind(&parse("=A1").unwrap()).is_plain());
+        assert_eq!(grid.kind(&parse("=A500").unwrap()), ValueKind::Day(DATE.to_owned()));
     }
 }
