@@ -22,10 +22,12 @@ pub struct ChosenSection<'f> {
     pub is_unsigned: bool,
 }
 
+type Comparison = fn(&f64, &f64) -> bool;
+
 /// `[>=1000]`
 #[derive(Clone, Copy)]
 struct FormatCondition {
-    is_met: fn(&f64, &f64) -> bool,
+    is_met: Comparison,
     limit: f64,
     /// Whether only negative numbers meet it, or all of them and zero.
     is_negative: bool,
@@ -37,7 +39,7 @@ impl FormatCondition {
     const NEGATIVE: Self = Self { is_met: f64::lt, limit: 0.0, is_negative: true };
 
     fn read(text: &str) -> Option<Self> {
-        let signs: [(&str, fn(&f64, &f64) -> bool); 6] = [
+        let signs: [(&str, Comparison); 6] = [
             ("<>", f64::ne),
             ("<=", f64::le),
             (">=", f64::ge),

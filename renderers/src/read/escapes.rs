@@ -11,17 +11,14 @@ pub fn unescaped(text: &str) -> String {
     while let Some(at) = rest.find("_x") {
         shown.push_str(&rest[..at]);
         rest = &rest[at..];
-        match character(rest) {
-            Some(character) => {
-                if !character.is_control() || matches!(character, '\n' | '\t') {
-                    shown.push(character);
-                }
-                rest = &rest[ESCAPE_LEN..];
+        if let Some(character) = character(rest) {
+            if !character.is_control() || matches!(character, '\n' | '\t') {
+                shown.push(character);
             }
-            None => {
-                shown.push_str("_x");
-                rest = &rest["_x".len()..];
-            }
+            rest = &rest[ESCAPE_LEN..];
+        } else {
+            shown.push_str("_x");
+            rest = &rest["_x".len()..];
         }
     }
     shown + rest

@@ -190,7 +190,9 @@ impl Pages<'_> {
                     match value? {
                         Value::Number(_) if !kind.is_plain() => return None,
                         Value::Number(value) => {
-                            format.iter().for_each(|format| cells.counted.see(format));
+                            if let Some(format) = format {
+                                cells.counted.see(&format);
+                            }
                             cells.values.push(value);
                         }
                         Value::Error(_) => return None,
@@ -245,7 +247,8 @@ mod tests {
 
     /// The last row of a table with a sum of these cells, and the warnings.
     fn summed(cells: &[&str]) -> (String, Vec<String>) {
-        let rows: String = cells.iter().map(|cell| format!("| x | {cell} |\n")).collect();
+        let rows: Vec<String> = cells.iter().map(|cell| format!("| x | {cell} |\n")).collect();
+        let rows = rows.concat();
         let source = format!("<!-- total: sum -->\n\n| N | A |\n|---|---|\n{rows}");
         let document = markdown::read(&source).unwrap();
         let workbook = render(&document, Format::Xlsx).unwrap();

@@ -120,7 +120,7 @@ fn xlookup(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
         None => Ok(Ok(usual)),
     };
     let (kind, direction) = match (number(4, 0.0)?, number(5, 1.0)?) {
-        (Ok(kind), Ok(direction)) => (kind.trunc(), direction),
+        (Ok(kind), Ok(direction)) => (kind.clamp(-9.0, 9.0) as i32, direction),
         (Err(error), _) | (_, Err(error)) => return Ok(error),
     };
     let is = |value: &Value, op: Op, other: &Value| {
@@ -128,13 +128,13 @@ fn xlookup(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
         is_same_kind && compare(value, op, other) == Ok(Value::Bool(true))
     };
     let is_key = |value: &Value| match (value, &key) {
-        (Value::Text(text), Value::Text(pattern)) if kind == 2.0 => is_like(text, pattern),
+        (Value::Text(text), Value::Text(pattern)) if kind == 2 => is_like(text, pattern),
         _ => is(value, Op::Equal, &key),
     };
     let (beyond, nearer) = match kind {
-        0.0 | 2.0 => (None, Op::Equal),
-        -1.0 => (Some(Op::Less), Op::Greater),
-        1.0 => (Some(Op::Greater), Op::Less),
+        0 | 2 => (None, Op::Equal),
+        -1 => (Some(Op::Less), Op::Greater),
+        1 => (Some(Op::Greater), Op::Less),
         _ => return Ok(Value::Error("#VALUE!")),
     };
     let mut order: Vec<usize> = (0..keys.len()).collect();
