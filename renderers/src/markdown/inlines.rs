@@ -73,6 +73,11 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
         NodeValue::Highlight => Inline::Marked(Mark::Highlighted, read(reader, node, depth + 1)),
         NodeValue::Link(link) => {
             let content = read(reader, node, depth + 1);
+            if !link.url.contains(':') && is_in_formula(node) {
+                open.push(Inline::Text("[".to_owned()));
+                open.extend(content);
+                return open.push(Inline::Text(format!("]({})", clean::line(&link.url))));
+            }
             return match content.as_slice() {
                 [Inline::Text(text)] if is_bare(&link.url, text) => {
                     push_bare(reader, &link.url, text, open);
@@ -96,6 +101,17 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
         }
     };
     open.push(read);
+}
+
+/// Whether the node is in a cell that begins as a formula, where `[Red](0)` is a number format.
+fn is_in_formula(node: Node<'_>) -> bool {
+    let is_cell = |node: &Node<'_>| matches!(node.data().value, NodeValue::TableCell);
+    let Some(cell) = node.ancestors().find(is_cell) else { return false };
+    let Some(first) = cell.first_child() else { return false };
+    match &first.data().value {
+        NodeValue::Text(text) => text.trim_start().starts_with('='),
+        _ => false,
+    }
 }
 
 fn is_bare(url: &str, text: &str) -> bool {

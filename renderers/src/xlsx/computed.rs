@@ -415,6 +415,19 @@ mod tests {
     }
 
     #[test]
+    fn number_formats_in_formulas_are_no_links() {
+        for (format, shown) in [
+            ("0;[Red](0)", "(5)"),
+            ("[<0](0);0", "(5)"),
+            ("0;[Red](#,##0.00)", "(5.00)"),
+            ("[<0]\"\"debt\"\";0", "debt"),
+        ] {
+            let source = format!("| A | B |\n|---|---|\n| -5 | =TEXT(A2,\"{format}\") |\n");
+            assert_eq!(last_cells(&source), [shown], "{format}");
+        }
+    }
+
+    #[test]
     fn amounts_of_several_currencies_are_added_up_without_one() {
         let source = "| A | B |\n|---|---|\n| 100 € | =A2+A3 |\n| 50 $ | =A2*2 |\n";
         assert_eq!(last_cells(source), ["150", "200 €"]);
