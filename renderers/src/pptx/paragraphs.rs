@@ -285,16 +285,20 @@ fn begins_list(before: &[Para], para: &Para) -> bool {
     })
 }
 
-/// A paragraph without a number, which ends a list. It is as low as possible.
+/// A paragraph that ends a list and shows nothing. LibreOffice counts on over paragraphs without a
+/// bullet or without text.
 fn between_lists(xml: &mut Xml, level: usize) {
     xml.open("a:p", &[]);
     xml.open("a:pPr", &[("marL", "0"), ("lvl", &level.min(8).to_string()), ("indent", "0")]);
     xml.raw(
         "<a:lnSpc><a:spcPct val=\"10000\"/></a:lnSpc><a:spcBef><a:spcPts val=\"0\"/></a:spcBef>",
     );
-    xml.raw("<a:spcAft><a:spcPts val=\"0\"/></a:spcAft><a:buNone/>");
+    xml.raw("<a:spcAft><a:spcPts val=\"0\"/></a:spcAft><a:buChar char=\"\u{200b}\"/>");
     xml.close();
-    xml.empty("a:endParaRPr", &[("sz", "100")]);
+    xml.open("a:r", &[]);
+    xml.empty("a:rPr", &[("sz", "100")]);
+    xml.leaf("a:t", &[], "\u{200b}");
+    xml.close();
     xml.close();
 }
 

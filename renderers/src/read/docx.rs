@@ -10,7 +10,7 @@ use super::{
     docx_frames::{FramedParagraph, WordFrame, add_table},
     docx_lists::WordLists,
     docx_paragraphs::WordParagraph,
-    docx_styles::{self, WordStyle, styles},
+    docx_styles::{self, NamedStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
     tables::{MERGED_LEFT, MERGED_UP, Tables},
@@ -65,7 +65,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
 
 #[derive(Default)]
 struct WordBody {
-    styles: HashMap<String, WordStyle>,
+    styles: HashMap<String, NamedStyle>,
     lists: WordLists,
     links: HashMap<String, String>,
     words: Words,

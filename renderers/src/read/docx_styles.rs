@@ -15,7 +15,7 @@ const BASES: usize = 16;
 
 /// What a style says about the structure.
 #[derive(Debug, Default, Clone)]
-pub struct WordStyle {
+pub struct NamedStyle {
     /// The heading level.
     pub level: Option<usize>,
     /// The list and the depth in it.
@@ -27,8 +27,8 @@ pub struct WordStyle {
 }
 
 /// The styles by their ids.
-pub fn styles(archive: &mut Archive) -> Result<HashMap<String, WordStyle>, ReadError> {
-    let mut styles: HashMap<String, WordStyle> = HashMap::new();
+pub fn styles(archive: &mut Archive) -> Result<HashMap<String, NamedStyle>, ReadError> {
+    let mut styles: HashMap<String, NamedStyle> = HashMap::new();
     let Some(xml) = archive.part("word/styles.xml")? else { return Ok(styles) };
     let mut id = String::new();
     // A document with damaged styles is still read.
@@ -66,7 +66,7 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, WordStyle>, ReadE
 }
 
 /// A style with what it takes over from the styles that it is based on.
-pub fn resolved(styles: &HashMap<String, WordStyle>, id: &str) -> WordStyle {
+pub fn resolved(styles: &HashMap<String, NamedStyle>, id: &str) -> NamedStyle {
     let mut style = styles.get(id).cloned().unwrap_or_default();
     for _ in 0..BASES {
         let Some(base) = style.based_on.take().and_then(|id| styles.get(&id)) else { break };

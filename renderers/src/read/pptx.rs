@@ -308,7 +308,11 @@ impl SlideReader {
         if self.only.is_some_and(|only| only != self.placeholder) {
             return;
         }
-        let text = line.finish();
+        let mut text = line.finish();
+        // Between two lists, the renderer writes a paragraph that shows nothing.
+        if text.chars().all(|c| c == '\u{200b}') {
+            text.clear();
+        }
         if self.tables.take(&text) {
             return;
         }

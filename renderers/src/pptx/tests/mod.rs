@@ -224,8 +224,8 @@ fn lists_that_follow_each_other_begin_again() {
     assert!(read.contains(wanted), "{read}");
     let elements = parts.elements("ppt/slides/slide1.xml");
     let names = elements.iter().map(|element| element.name.as_str());
-    let kinds: Vec<&str> = names.filter(|n| matches!(*n, "a:buAutoNum" | "a:buNone")).collect();
-    let at = kinds.iter().rposition(|kind| *kind == "a:buNone").unwrap();
+    let kinds: Vec<&str> = names.filter(|n| matches!(*n, "a:buAutoNum" | "a:buChar")).collect();
+    let at = kinds.iter().rposition(|kind| *kind == "a:buChar").unwrap();
     assert_eq!(kinds.len() - at, 4, "{kinds:?}");
 }
 
