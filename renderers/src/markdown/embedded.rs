@@ -70,15 +70,12 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     while let Some(byte) = bytes.get(at) {
         let high = bytes.get(at + 1).and_then(digit);
         let low = bytes.get(at + 2).and_then(digit);
-        match (byte, high, low) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push(high * 16 + low);
-                at += 3;
-            }
-            _ => {
-                decoded.push(*byte);
-                at += 1;
-            }
+        if let (b'%', Some(high), Some(low)) = (byte, high, low) {
+            decoded.push(high * 16 + low);
+            at += 3;
+        } else {
+            decoded.push(*byte);
+            at += 1;
         }
     }
     decoded

@@ -25,7 +25,6 @@ impl HtmlList {
     pub fn numbered(tag: &Tag, level: usize, reader: &mut Reader) -> Self {
         let kind = tag.attribute("type").unwrap_or_default();
         let own = match kind.trim() {
-            "" => None,
             "1" => Some(Numerals::Digits),
             "a" => Some(Numerals::Letters),
             "i" => Some(Numerals::Roman),

@@ -16,14 +16,16 @@ use super::{
 pub fn script(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let tag = element.tag;
     let content = handlers.walk_children(element.node).content;
-    Some(around(&content, &format!("<{tag}>"), &format!("</{tag}>")).into())
+    let marked = || around(&content, &format!("<{tag}>"), &format!("</{tag}>"));
+    (!content.is_empty()).then(|| marked().into())
 }
 
 /// Text that no longer applies, such as a former price.
 pub fn struck(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {
     let content = handlers.walk_children(element.node).content;
     let blocks = content.split("\n\n").map(|block| around(block, "~~", "~~"));
-    Some(blocks.collect::<Vec<_>>().join("\n\n").into())
+    let marked = blocks.collect::<Vec<_>>().join("\n\n");
+    (!content.is_empty()).then(|| marked.into())
 }
 
 /// A picture. One whose address is its data is only named.

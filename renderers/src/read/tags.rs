@@ -152,7 +152,7 @@ impl TagReader<'_> {
         let Ok(kids) = kid.get(b"K") else { return };
         let role = self.role(kid);
         let (depth, is_item) = (place.depth + 1, role == "LI");
-        let mut inside = TagPlace { page, depth, is_item, ..place.clone() };
+        let mut inside = TagPlace { page, is_item, depth, ..place.clone() };
         let is_code = role == "Code" && inside.mark.paragraph.is_none();
         if is_code || matches!(role.as_str(), "Table" | "TOC" | "L" | "Formula") {
             inside.has_paragraphs = false;
