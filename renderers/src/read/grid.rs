@@ -2,9 +2,11 @@
 //! positions and no tables; text that does not align stays text.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::{
     bidi, limits,
+    line_starts::escaped_except,
     lines::LineEdges,
     printed_labels::PrintedLabel,
     printed_lists::{PrintedItem, lists},
@@ -162,10 +164,13 @@ fn text(pieces: &[TextPiece], edges: &LineEdges) -> Vec<PagePart> {
 }
 
 fn lines(pieces: &[TextPiece], edges: &LineEdges) -> Option<PagePart> {
-    let mut text = String::new();
+    let (mut text, mut line, mut code) = (String::new(), 0, HashSet::new());
     // The lines keep their places in the order of reading.
     for (piece, joint) in in_order(pieces).iter().zip(edges.joints(pieces)) {
-        let before = joint.unwrap_or(piece.before);
+        let before = if text.is_empty() { "" } else { joint.unwrap_or(piece.before) };
+        line += before.matches('\n').count();
+        let begins_code = piece.is_fixed_pitch && (text.is_empty() || before.contains('\n'));
+        code.extend(begins_code.then_some(line));
         if joint == Some("") {
             text.truncate(text.trim_end().len());
         } else if before != " " || !text.ends_with([' ', '\n']) {
@@ -173,6 +178,7 @@ fn lines(pieces: &[TextPiece], edges: &LineEdges) -> Option<PagePart> {
         }
         text.push_str(&piece.text);
     }
+    let text = escaped_except(text.trim_end(), |line| code.contains(&line));
     Some(text.trim()).filter(|text| !text.is_empty()).map(|text| PagePart::Text(text.to_owned()))
 }
 

@@ -5,11 +5,16 @@ use std::borrow::Cow;
 /// The text with a backslash in each line that would begin a heading, an item, a quote, a rule or a
 /// block of code.
 pub fn escaped(text: &str) -> Cow<'_, str> {
-    let needs = |(at, line): (usize, &str)| place(line, at == 0).is_some();
-    if !text.split('\n').enumerate().any(needs) {
+    escaped_except(text, |_| false)
+}
+
+/// Like [`escaped`], without the lines that are code, by their numbers from 0.
+pub fn escaped_except(text: &str, is_code: impl Fn(usize) -> bool) -> Cow<'_, str> {
+    let place = |at: usize, line: &str| place(line, at == 0).filter(|_| !is_code(at));
+    if text.split('\n').enumerate().all(|(at, line)| place(at, line).is_none()) {
         return Cow::Borrowed(text);
     }
-    let lines = text.split('\n').enumerate().map(|(at, line)| match place(line, at == 0) {
+    let lines = text.split('\n').enumerate().map(|(at, line)| match place(at, line) {
         Some(place) => format!("{}\\{}", &line[..place], &line[place..]),
         None => line.to_owned(),
     });
@@ -75,5 +80,6 @@ mod tests {
         ] {
             assert_eq!(escaped(text), wanted, "{text}");
         }
+        assert_eq!(escaped_except("# a\n# b", |line| line == 1), "\\# a\n# b");
     }
 }

@@ -121,7 +121,7 @@ impl PdfText {
     fn layout(&mut self, pieces: &[TextPiece], edges: &LineEdges) -> Result<(), ReadError> {
         for part in grid::parts(pieces, edges) {
             match part {
-                PagePart::Text(text) => self.words.text(&text),
+                PagePart::Text(text) => self.words.paragraph(&text),
                 PagePart::Item(item) => self.words.item(item.depth, &item.mark, &item.text),
                 PagePart::Table(rows) => self.words.table(&rows)?,
             }
