@@ -70,10 +70,11 @@ pub trait Channel: Send + Sync {
     /// Downloads a file that a person sent.
     async fn fetch(&self, file: &FileRef) -> Result<Bytes, SendError>;
 
-    /// A person's roles in a place, as in [`Person::roles`]. Empty if the platform has no roles or
-    /// does not answer; at most a minute old.
-    async fn roles(&self, _place: &Place, _person: &str) -> Vec<String> {
-        Vec::new()
+    /// A person's roles in a place, as in [`Person::roles`]; at most a minute old. Empty if the
+    /// platform has no roles. An error means that the platform did not answer, so that the roles
+    /// are unknown.
+    async fn roles(&self, _place: &Place, _person: &str) -> Result<Vec<String>, SendError> {
+        Ok(Vec::new())
     }
 
     /// Checks whether the platform accepts this account now. Channels without a platform always

@@ -47,8 +47,20 @@ pub struct Voter {
     pub role: Option<Role>,
     /// Their roles on the platform in that place: `owner`, `admin`, ids of roles.
     pub platform_roles: Vec<String>,
+    /// Whether the platform reported the roles that this decision depends on, theirs and those of
+    /// earlier voters.
+    pub role_lookup: RoleLookup,
     /// The language of replies to them.
     pub language: Language,
+}
+
+/// The result of looking up roles on the platform before a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RoleLookup {
+    #[default]
+    Done,
+    /// The platform did not answer, so nothing can be allowed now.
+    Unanswered,
 }
 
 impl Default for Approvers {
@@ -58,9 +70,8 @@ impl Default for Approvers {
 }
 
 impl Approvers {
-    /// Whether this person may decide an approval of `requester`.
-    pub fn admit(&self, voter: &Voter, requester: &str) -> bool {
-        let is_requester = voter.speaker.id == requester;
+    /// Whether this person may decide.
+    pub fn admit(&self, voter: &Voter, is_requester: bool) -> bool {
         !(self.except_requester && is_requester)
             && self.who.iter().any(|who| match who {
                 ApproverSelector::Requester => is_requester && !voter.speaker.is_visitor(),
@@ -74,11 +85,14 @@ impl Approvers {
         self.needed > 1 || self.except_requester
     }
 
-    /// Whether the decision depends on roles that only the platform knows.
-    pub fn ask_the_platform(&self) -> bool {
-        self.who
-            .iter()
-            .any(|who| matches!(who, ApproverSelector::Admins | ApproverSelector::PlatformRole(_)))
+    /// Whether the decision depends on roles that only the platform knows. `maps_roles`: the
+    /// configuration derives roles of the gateway from those of the platform.
+    pub fn ask_the_platform(&self, maps_roles: bool) -> bool {
+        self.who.iter().any(|who| match who {
+            ApproverSelector::Admins | ApproverSelector::PlatformRole(_) => true,
+            ApproverSelector::Role(_) => maps_roles,
+            _ => false,
+        })
     }
 
     /// Whether this person may decide for every requester. Required for grants to everyone:
@@ -246,6 +260,7 @@ mod tests {
             channel: "telegram".into(),
             role: role.and_then(Role::parse),
             platform_roles: platform_roles.iter().map(|&r| r.to_owned()).collect(),
+            role_lookup: RoleLookup::Done,
             language: Language::default(),
         }
     }
@@ -277,7 +292,7 @@ mod tests {
             let approvers: Approvers = serde_json::from_value(written.clone()).unwrap();
             let may: String = [&ann, &bob, &chief, &admin, &creator, &ops]
                 .into_iter()
-                .filter(|voter| approvers.admit(voter, "1"))
+                .filter(|voter| approvers.admit(voter, voter.speaker.id == "1"))
                 .map(|voter| voter.speaker.id.as_str())
                 .collect();
             assert_eq!(may, expected, "{written}");
@@ -294,7 +309,7 @@ mod tests {
         let visitor = voter("visitor:1", Some("member"), &[]);
         let admits = |written: Value| {
             let approvers: Approvers = serde_json::from_value(written).unwrap();
-            approvers.admit(&visitor, "visitor:1")
+            approvers.admit(&visitor, true)
         };
         assert!(!admits(json!("requester")) && !admits(json!("others")));
         assert!(admits(json!("members")) && admits(json!(["requester", "role:member"])));

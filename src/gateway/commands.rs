@@ -118,6 +118,12 @@ impl Command {
     }
 }
 
+/// Whether the text is a command that decides an approval.
+pub(super) fn decides(text: &str) -> bool {
+    let command = split(text).and_then(|(command, _)| Command::parse(&command.to_lowercase()));
+    matches!(command, Some(Command::Decide(_)))
+}
+
 /// Splits `/command rest`.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();

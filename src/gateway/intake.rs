@@ -108,9 +108,10 @@ async fn store_batch(
     let mut updates = Vec::with_capacity(batch.incomings.len());
     for incoming in &batch.incomings {
         let mut incoming = incoming.clone();
-        approvals::platform_roles::before(gateway, &context.channel, &mut incoming).await?;
+        let role_lookup =
+            approvals::platform_roles::before(gateway, &context.channel, &mut incoming).await?;
         let folded = approvals::edits::before(gateway, context, &incoming).await?;
-        updates.push(Prepared { incoming, folded });
+        updates.push(Prepared { incoming, role_lookup, folded });
     }
     let (channel, context, position) =
         (context.channel.clone(), context.clone(), batch.position.clone());

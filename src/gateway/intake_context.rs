@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::{
     ChannelSettings, Gateway,
-    people::{self, Allow},
+    people::{self, Allow, ChannelAccess},
 };
 use crate::{
-    agent::approvers::Voter,
+    agent::approvers::{RoleLookup, Voter},
     journal::{event::Speaker, ids::ConversationId, role::Role},
     store::{
         self, Tx, conversations::places::ConversationKey, outbox, people::pairing::OwnerSource,
@@ -66,6 +66,7 @@ pub(super) struct TypedMessage<'a> {
     pub by: &'a Speaker,
     /// The person's platform roles in this place.
     pub roles: &'a [String],
+    pub role_lookup: RoleLookup,
     pub text: &'a str,
     pub message: &'a str,
     /// The message that this one replies to.
@@ -112,6 +113,11 @@ impl IntakeContext {
         }
     }
 
+    /// Who may talk on the channel.
+    pub(super) fn access(&self) -> ChannelAccess {
+        ChannelAccess::new(&self.channel, &self.allow, &self.settings)
+    }
+
     /// The key of this person's conversation in a place.
     pub(super) fn conversation_key<'a>(
         &self,
@@ -141,6 +147,7 @@ impl TypedMessage<'_> {
             channel: channel.to_owned(),
             role: Some(self.role),
             platform_roles: self.roles.to_vec(),
+            role_lookup: self.role_lookup,
             language: self.language,
         }
     }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::Person;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Gateway, intake_context::IntakeContext};
+use super::{ChannelSettings, Gateway, intake_context::IntakeContext};
 use crate::{
     journal::{event::Speaker, role::Role},
     store::{
@@ -101,17 +101,40 @@ impl ChannelAccess {
     /// `None` if there is no such channel.
     pub fn to(gateway: &Gateway, channel: &str) -> Option<Self> {
         let connected = gateway.channels.get(channel)?;
-        let (allow, roles) = (connected.allow.clone(), connected.settings.roles.clone());
-        Some(Self { channel: channel.to_owned(), allow, roles })
+        Some(Self::new(channel, &connected.allow, &connected.settings))
+    }
+
+    pub(super) fn new(channel: &str, allow: &Allow, settings: &ChannelSettings) -> Self {
+        let (allow, roles) = (allow.clone(), settings.roles.clone());
+        Self { channel: channel.to_owned(), allow, roles }
+    }
+
+    pub fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    /// The ids to which the configuration gives this role or a higher one.
+    pub(super) fn configured(&self, role: Role) -> impl Iterator<Item = &String> {
+        self.roles.iter().filter(move |(_, given)| **given >= role).map(|(id, _)| id)
+    }
+
+    /// The role of a person with these roles on the platform; `None` for a stranger.
+    pub(super) async fn role(&self, tx: &mut Tx<'_>, person: &Person) -> Result<Option<Role>> {
+        role(tx, &self.channel, &self.allow, &self.roles, person).await
     }
 
     /// The role of a person in this web chat; `None` for a stranger.
     pub async fn role_of(&self, tx: &mut Tx<'_>, person: &WebPerson) -> Result<Option<Role>> {
         let Speaker { id, name } = person.speaker.clone();
         let known = Person { id, name, language: None, is_bot: false, roles: Vec::new() };
-        let role = role(tx, &self.channel, &self.allow, &self.roles, &known).await?;
+        let role = self.role(tx, &known).await?;
         Ok(role.max(person.oidc_role))
     }
+}
+
+/// A person of whom only the id and the roles on the platform are known.
+pub(super) fn known_by(id: &str, roles: Vec<String>) -> Person {
+    Person { id: id.to_owned(), name: String::new(), language: None, is_bot: false, roles }
 }
 
 /// Whether a person still has access while the platform's roles are unknown. Where roles grant
@@ -126,9 +149,7 @@ pub async fn has_access(
     if allow.names(id) {
         return Ok(true);
     }
-    let (name, language) = (String::new(), None);
-    let person = Person { id: id.to_owned(), name, language, is_bot: false, roles: vec![] };
-    let role = role(tx, channel, allow, roles, &person).await?;
+    let role = role(tx, channel, allow, roles, &known_by(id, vec![])).await?;
     let by_platform = roles.keys().any(|of| !matches!(of.as_str(), "owner" | "admin"));
     Ok(role.map_or(by_platform, |role| role >= Role::Member))
 }

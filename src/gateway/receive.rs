@@ -21,7 +21,7 @@ use super::{
     people, prompts,
 };
 use crate::{
-    agent::approvers::Voter,
+    agent::approvers::{RoleLookup, Voter},
     journal::{
         event::{Event, Speaker},
         role::Role,
@@ -91,6 +91,7 @@ pub async fn receive_from_web(
 #[derive(Clone)]
 pub(super) struct Prepared {
     pub incoming: Incoming,
+    pub role_lookup: RoleLookup,
     /// The session that an edit refers to.
     pub folded: Option<Session>,
 }
@@ -139,7 +140,8 @@ pub(super) async fn store_update(
     }
     if incoming.what == Content::Expelled {
         tracing::warn!(channel.id = context.channel, "the bot was removed from a chat");
-        approvals::relocation::expelled(tx, &context.channel, &incoming.place, context.now).await?;
+        let access = context.access();
+        approvals::relocation::expelled(tx, &access, &incoming.place, context.now).await?;
         return Ok(UpdateOutcome::Stored);
     }
     // Channel posts, service messages and other bots are ignored. Every kind of update of a person
@@ -173,7 +175,7 @@ async fn store_update_from(
     prepared: &Prepared,
     Sender { person, role }: Sender<'_>,
 ) -> Result<UpdateOutcome> {
-    let Prepared { incoming, folded } = prepared;
+    let Prepared { incoming, role_lookup, folded } = prepared;
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     let key = context.conversation_key(&incoming.place, person);
     match &incoming.what {
@@ -182,8 +184,18 @@ async fn store_update_from(
             let language = language::spoken_in(tx, &state, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
-            let typed =
-                TypedMessage { by: &by, roles, text, message, reply_to, role, group, language };
+            let role_lookup = *role_lookup;
+            let typed = TypedMessage {
+                by: &by,
+                roles,
+                role_lookup,
+                text,
+                message,
+                reply_to,
+                role,
+                group,
+                language,
+            };
             let more = MessageExtras {
                 files,
                 album: album.as_deref(),
@@ -208,6 +220,7 @@ async fn store_update_from(
                 channel: channel.into(),
                 role: Some(role),
                 platform_roles: roles,
+                role_lookup: *role_lookup,
                 language: language::of_presser(tx, context, incoming, person).await?,
             };
             let text = approvals::press(tx, pressed, &voter, context.now).await?;

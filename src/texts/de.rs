@@ -230,6 +230,8 @@ pub(super) const WORDS: Messages = Messages {
         },
         proposed: "Prüfe, was damit erlaubt würde. Erteile die Berechtigung dann, oder geh zurück.",
         not_given: "Es wurde nichts entschieden.",
+        roles_unknown: "Die Rollen in diesem Chat konnten nicht geprüft werden, weil die \
+                        Plattform nicht geantwortet hat. Bitte versuche es noch einmal.",
         not_offered: "Das kann nur einmal erlaubt oder abgelehnt werden.",
         revoked: "Widerrufen. Ab jetzt frage ich wieder.",
         no_such_grant: "Diese Berechtigung ist abgelaufen oder wurde widerrufen.",

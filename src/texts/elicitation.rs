@@ -27,6 +27,8 @@ pub struct ElicitationTexts {
     pub answered: Fmt2,
     /// To the person who answered.
     pub answer_sent: &'static str,
+    /// The reply to a decision that is no answer.
+    pub needs_answer: &'static str,
     /// The reason why an answer is not valid.
     pub invalid_answer: Fmt1,
     /// The names of the optional fields that are not asked for.
@@ -177,6 +179,7 @@ pub(super) const ENGLISH: ElicitationTexts = ElicitationTexts {
     no_answer: "No answer",
     answered: |by, answer| format!("{by} answered: {answer}"),
     answer_sent: "Your answer was sent.",
+    needs_answer: "Answer this question with a button, or with `/answer` and your text.",
     invalid_answer: |why| format!("⚠️ That answer isn't valid: {why}"),
     omitted: |names| {
         format!("Not asked, because it's optional and there are too many fields: {names}")
@@ -219,6 +222,7 @@ pub(super) const GERMAN: ElicitationTexts = ElicitationTexts {
     no_answer: "Keine Antwort",
     answered: |by, answer| format!("{by} hat geantwortet: {answer}"),
     answer_sent: "Deine Antwort wurde gesendet.",
+    needs_answer: "Beantworte diese Frage mit einer Schaltfläche oder mit `/answer` und deinem Text.",
     invalid_answer: |why| format!("⚠️ Diese Antwort ist ungültig: {why}"),
     omitted: |names| format!("Nicht abgefragt (optional, zu viele Felder): {names}"),
     declined: |server, why| {
@@ -260,6 +264,7 @@ pub(super) const SPANISH: ElicitationTexts = ElicitationTexts {
     no_answer: "Sin respuesta",
     answered: |by, answer| format!("{by} respondió: {answer}"),
     answer_sent: "Tu respuesta se ha enviado.",
+    needs_answer: "Responde a esta pregunta con un botón o con `/answer` y tu texto.",
     invalid_answer: |why| format!("⚠️ Esa respuesta no es válida: {why}"),
     omitted: |names| format!("No se pregunta, porque es opcional y hay demasiados campos: {names}"),
     declined: |server, why| {
@@ -298,6 +303,7 @@ pub(super) const CHINESE: ElicitationTexts = ElicitationTexts {
     no_answer: "不回答",
     answered: |by, answer| format!("{by} 回答：{answer}"),
     answer_sent: "你的回答已发送。",
+    needs_answer: "请用按钮回答此问题，或输入 `/answer` 加上你的回答。",
     invalid_answer: |why| format!("⚠️ 回答无效：{why}"),
     omitted: |names| format!("字段太多，以下可选字段未询问：{names}"),
     declined: |server, why| format!("工具服务器 **{server}** 向你提问。我已代你拒绝：{why}"),

@@ -203,6 +203,8 @@ pub(super) const WORDS: Messages = Messages {
         },
         proposed: "Check what this would allow, then grant it or go back.",
         not_given: "Nothing was decided.",
+        roles_unknown: "The roles in this chat couldn't be checked, because the platform \
+                        didn't answer. Please try again.",
         not_offered: "This can only be allowed once, or denied.",
         revoked: "Revoked. I'll ask again from now on.",
         no_such_grant: "This permission has expired or was revoked.",

@@ -215,6 +215,8 @@ pub(super) const WORDS: Messages = Messages {
         },
         proposed: "Revisa lo que permitiría y, después, concédelo o vuelve atrás.",
         not_given: "No se ha decidido nada.",
+        roles_unknown: "No se pudieron comprobar los roles de este chat porque la plataforma \
+                        no respondió. Inténtalo de nuevo.",
         not_offered: "Esto solo se puede permitir una vez o denegar.",
         revoked: "Revocado. A partir de ahora volveré a preguntar.",
         no_such_grant: "Este permiso ha caducado o se revocó.",

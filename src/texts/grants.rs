@@ -59,6 +59,8 @@ pub struct GrantTexts {
     pub line: fn(&GrantWords<'_>, &str) -> String,
     pub proposed: &'static str,
     pub not_given: &'static str,
+    /// The platform did not report the roles that the decision depends on.
+    pub roles_unknown: &'static str,
     pub not_offered: &'static str,
     pub revoked: &'static str,
     pub no_such_grant: &'static str,

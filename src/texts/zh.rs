@@ -169,6 +169,7 @@ pub(super) const WORDS: Messages = Messages {
         },
         proposed: "请先确认这将允许什么，然后授予或返回。",
         not_given: "尚未作出决定。",
+        roles_unknown: "平台没有响应，无法核对此聊天中的角色。请重试。",
         not_offered: "此项只能允许一次或拒绝。",
         revoked: "已撤销：今后我会再次询问。",
         no_such_grant: "此许可已过期或被撤销。",

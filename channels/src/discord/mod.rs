@@ -95,17 +95,19 @@ impl Discord {
     }
 
     /// Not cached, because it is rarely needed.
-    async fn roles_in(&self, place: &Place, person: &str) -> Vec<String> {
+    async fn roles_in(&self, place: &Place, person: &str) -> Result<Vec<String>, Failure> {
         let (room, Ok(id)) = (place.thread.as_ref().unwrap_or(&place.chat), person.parse()) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let Some(guild) = room.parse().ok().and_then(|room| self.guilds().of_room(room)) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let route = Route::get(format!("guilds/{guild}/members/{id}"));
         match self.api.call(route, Body::Empty).await {
-            Ok(member) => self.guilds().roles(&Value::from(guild.to_string()), &member, id),
-            Err(_) => Vec::new(),
+            Ok(member) => Ok(self.guilds().roles(&Value::from(guild.to_string()), &member, id)),
+            // The person is not in the guild, or the bot is not.
+            Err(Failure::Refused { status: 403 | 404, .. }) => Ok(Vec::new()),
+            Err(failure) => Err(failure),
         }
     }
 
@@ -176,8 +178,8 @@ impl Channel for Discord {
         self.download(file).await
     }
 
-    async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
-        self.roles_in(place, person).await
+    async fn roles(&self, place: &Place, person: &str) -> Result<Vec<String>, SendError> {
+        self.roles_in(place, person).await.map_err(outcome::repeatable)
     }
 
     async fn check(&self) -> Result<(), CheckError> {

@@ -204,8 +204,8 @@ impl Channel for Telegram {
         Ok(bytes)
     }
 
-    async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
-        self.roles.at(&self.api, place, person).await
+    async fn roles(&self, place: &Place, person: &str) -> Result<Vec<String>, SendError> {
+        self.roles.at(&self.api, place, person).await.map_err(outcome::repeatable)
     }
 
     async fn check(&self) -> Result<(), CheckError> {

@@ -1,5 +1,5 @@
-//! The roles of people in a group, which are looked up for presses and commands. If the platform
-//! does not answer within two seconds, the person has no roles.
+//! The roles of people in a group, which are looked up for presses and commands. A person whose
+//! roles the platform does not report within two seconds presses without any.
 
 use parking_lot::Mutex;
 use std::{collections::HashMap, time::Duration};
@@ -11,7 +11,10 @@ use teloxide::{
 };
 use tokio::time::Instant;
 
-use super::{Telegram, api::Api};
+use super::{
+    Telegram,
+    api::{Api, Failure},
+};
 use crate::{Incoming, Place, PlaceKind, incoming::IncomingContent};
 
 /// How long an answer is cached: a dismissed administrator keeps the role for at most a minute.
@@ -40,24 +43,34 @@ impl Roles {
             return;
         }
         let Some(person) = incoming.person.as_mut().filter(|person| !person.is_bot) else { return };
-        person.roles = self.at(api, &incoming.place, &person.id).await;
+        person.roles = self.at(api, &incoming.place, &person.id).await.unwrap_or_default();
     }
 
-    pub(super) async fn at(&self, api: &Api, place: &Place, person: &str) -> Vec<String> {
+    pub(super) async fn at(
+        &self,
+        api: &Api,
+        place: &Place,
+        person: &str,
+    ) -> Result<Vec<String>, Failure> {
         let group = place.kind == PlaceKind::Group;
         match (place.chat.parse(), person.parse()) {
             (Ok(chat), Ok(id)) if group => self.of(api, chat, id).await,
-            _ => Vec::new(),
+            _ => Ok(Vec::new()),
         }
     }
 
-    async fn of(&self, api: &Api, chat: i64, person: u64) -> Vec<String> {
+    async fn of(&self, api: &Api, chat: i64, person: u64) -> Result<Vec<String>, Failure> {
         if let Some(roles) = self.known(chat, person) {
-            return roles;
+            return Ok(roles);
         }
         let asked_at = Instant::now();
         let ask = GetChatMember::new(ChatId(chat), UserId(person));
-        let Ok(answer) = api.call(&ask, WITHIN).await else { return Vec::new() };
+        let answer = match api.call(&ask, WITHIN).await {
+            Ok(answer) => answer,
+            // The person is not in the group, or the bot is not.
+            Err(Failure::Refused { code: 400 | 403, .. }) => return Ok(Vec::new()),
+            Err(failure) => return Err(failure),
+        };
         let role = match answer["status"].as_str() {
             Some("creator") => Some("owner"),
             Some("administrator") => Some("admin"),
@@ -69,7 +82,7 @@ impl Roles {
             known.clear();
         }
         known.insert((chat, person), (asked_at, roles.clone()));
-        roles
+        Ok(roles)
     }
 
     fn known(&self, chat: i64, person: u64) -> Option<Vec<String>> {

@@ -12,8 +12,8 @@ use crate::{
     },
     journal::role::Role,
     store::{
-        approvals::{self as approval_store, grants},
-        conversations::{self, journal, places},
+        approvals as approval_store,
+        conversations::{self, journal},
     },
     texts::Language,
 };
@@ -35,7 +35,7 @@ pub async fn decide_by_id(
     button: PressedButton<'_>,
     by: WebPerson,
 ) -> Result<String> {
-    platform_roles::recount_of(gateway, button.approval).await?;
+    let role_lookup = platform_roles::recount_of(gateway, button.approval).await?;
     let access = ChannelAccess::to(gateway, channel).context("there is no such channel")?;
     let (channel, place, id) = (channel.to_owned(), place.clone(), button.approval.to_owned());
     let pressed = ReasonedButton { button: button.button, reason: None };
@@ -55,8 +55,14 @@ pub async fn decide_by_id(
                 if role.is_none_or(|role| role < Role::Member) {
                     return Ok(language.words().not_for_you.to_owned());
                 }
-                let platform_roles = Vec::new();
-                let voter = Voter { speaker: by.speaker, channel, role, platform_roles, language };
+                let voter = Voter {
+                    speaker: by.speaker,
+                    channel,
+                    role,
+                    platform_roles: Vec::new(),
+                    role_lookup,
+                    language,
+                };
                 let found = approval_store::by_id(tx, &id).await?;
                 let Some(approval) = found.filter(|a| here.as_ref() == Some(&a.shown_in)) else {
                     return Ok(voter.words().no_such_button.to_owned());
@@ -73,20 +79,16 @@ pub async fn decide_as(
     gateway: &Gateway,
     id: &str,
     choice: Choice,
-    mut voter: Voter,
+    voter: Voter,
 ) -> Result<Option<DecisionReply>> {
-    platform_roles::recount_of(gateway, id).await?;
+    let role_lookup = platform_roles::recount_of(gateway, id).await?;
+    let voter = Voter { role_lookup, ..voter };
     let (id, now) = (id.to_owned(), gateway.clock.now());
     gateway
         .store
         .write("decide", move |tx| {
             Box::pin(async move {
                 let Some(approval) = approval_store::by_id(tx, &id).await? else { return Ok(None) };
-                let (channel, _) = places::place(tx, &approval.conversation).await?;
-                // The same id on another platform is a different person.
-                if channel != voter.channel && voter.speaker.id == approval.requester.id {
-                    voter.speaker.id = grants::person(&voter.channel, &voter.speaker.id);
-                }
                 decide(tx, &approval, choice, &voter, now).await.map(Some)
             })
         })

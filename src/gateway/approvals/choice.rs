@@ -137,10 +137,10 @@ impl Choice {
     pub(super) fn is_offered(&self, approval: &Approval) -> bool {
         match self {
             Self::Answer(text) => {
-                is_option(approval, text)
-                    || (approval.asks == ApprovalPurpose::Answer && approval.offers.typed)
+                approval.asks == ApprovalPurpose::Answer
+                    && (approval.offers.typed || is_option(approval, text))
             }
-            Self::Withdraw => approval.approvers.needed > 1,
+            Self::Withdraw => true,
             _ => {
                 let button = self.button(approval.asks);
                 button.is_some_and(|button| approval.offers.buttons.contains(&button))
@@ -191,8 +191,7 @@ pub(super) fn options(approval: &Approval) -> impl Iterator<Item = &str> {
 /// Whether the text matches one of the labels, ignoring case and spacing.
 pub(super) fn is_option(approval: &Approval, text: &str) -> bool {
     let text = text.to_lowercase();
-    approval.asks == ApprovalPurpose::Answer
-        && options(approval).any(|label| label.to_lowercase() == text)
+    options(approval).any(|label| label.to_lowercase() == text)
 }
 
 const CODE: usize = 8;

@@ -4,7 +4,11 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{not_yours, persons::VoteEligibility, reject_vote};
+use super::{
+    not_yours,
+    persons::{self, VoteEligibility},
+    reject_vote,
+};
 use crate::{
     agent::approvers::Voter,
     journal::event::Attachment,
@@ -24,9 +28,10 @@ pub(super) async fn show(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
-    if !approval.approvers.admit(voter, &approval.requester.id) {
+    let naming = persons::naming(tx, approval, voter).await?;
+    if naming != VoteEligibility::Counts {
         reject_vote(tx, approval, voter, now).await?;
-        return Ok(not_yours(&approval.approvers, VoteEligibility::NotNamed, voter).to_owned());
+        return Ok(not_yours(&approval.approvers, naming, voter).to_owned());
     }
     let file = match attachments::claim(tx, &approval.id, now).await? {
         attachments::Claim::Sent => return Ok(voter.words().everything_sent_before.to_owned()),

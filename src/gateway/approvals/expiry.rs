@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use futures::future::join_all;
 
-use super::{expire, halt};
+use super::{expire, halt, pending};
 use crate::{
     gateway::Gateway,
     store::approvals::{Deadline, grants, request::Approval},
@@ -53,9 +53,15 @@ async fn expire_all(gateway: &Gateway, due: Vec<Approval>, now: DateTime<Utc>) -
 /// Returns whether this call settled the approval.
 async fn expire_one(gateway: &Gateway, approval: Approval, now: DateTime<Utc>) -> bool {
     let id = approval.id.clone();
-    let written = gateway
-        .store
-        .write("expire", move |tx| Box::pin(async move { expire(tx, &approval, now).await }));
+    let written = gateway.store.write("expire", move |tx| {
+        Box::pin(async move {
+            // It may have been moved or decided since it was read.
+            match pending(tx, &approval.conversation, &approval.id).await? {
+                Some(approval) => expire(tx, &approval, now).await,
+                None => Ok(false),
+            }
+        })
+    });
     written.await.unwrap_or_else(|problem| {
         let problem = format!("{problem:#}");
         tracing::error!(approval.id = %id, problem, "could not expire an approval");

@@ -10,6 +10,7 @@
 //! - [`relocation`]: approvals that cannot be shown where they were requested
 //! - [`persons`]: which accounts belong to one person
 //! - [`elicitation`]: answers to elicitations of a running call
+//! - [`reply`]: what a person who decided is told
 //! - [`platform_roles`]: roles that only the platform knows
 //! - [`everything`]: the file with all arguments of an approval
 //! - [`edits`]: edited requests, which supersede their approvals
@@ -27,18 +28,21 @@ pub mod halt;
 mod persons;
 pub mod platform_roles;
 pub mod relocation;
+mod reply;
 mod voting;
 
 use anyhow::Result;
-use channels::{Button, Outgoing, Place};
+use channels::{Button, Outgoing, Person, Place};
 use chrono::{DateTime, Utc};
 
 use super::secret;
 use crate::{
-    agent::approvers::{Approvers, Voter},
+    agent::approvers::{RoleLookup, Voter},
+    gateway::people::ChannelAccess,
     journal::{
         event::{ApprovalPurpose, Decider, Decision, Event, Speaker, Status},
         grant::Grant,
+        ids::{ApprovalId, ConversationId},
     },
     store::{
         Tx,
@@ -47,7 +51,7 @@ use crate::{
         },
         audit::{self, AuditKind, Fact},
         conversations::{self, journal, places},
-        outbox, people,
+        outbox,
     },
     texts::{self, Language},
 };
@@ -55,6 +59,8 @@ use choice::code_suffix;
 pub use choice::{Choice, DecisionCommand, GrantBounds, code};
 pub use expiry::sweep;
 use persons::VoteEligibility;
+use reply::not_yours;
+pub use reply::{DecisionOutcome, DecisionReply};
 use voting::{show_votes, withdraw};
 
 /// Creates the token that precedes the choice's key in the buttons of an approval: version, kind
@@ -73,18 +79,14 @@ pub struct ButtonPress<'a> {
     pub reason: Option<&'a str>,
 }
 
-/// The person as a voter on approvals.
-pub async fn voter(
-    tx: &mut Tx<'_>,
-    channel: &str,
-    speaker: &Speaker,
-    platform_roles: &[String],
-) -> Result<Voter> {
+/// A person with these roles on the platform, as a voter on approvals.
+async fn voter(tx: &mut Tx<'_>, access: &ChannelAccess, person: Person) -> Result<Voter> {
     Ok(Voter {
-        speaker: speaker.clone(),
-        channel: channel.to_owned(),
-        role: people::role(tx, channel, &speaker.id).await?,
-        platform_roles: platform_roles.to_vec(),
+        channel: access.channel().to_owned(),
+        role: access.role(tx, &person).await?,
+        speaker: Speaker { id: person.id, name: person.name },
+        platform_roles: person.roles,
+        role_lookup: RoleLookup::Done,
         language: Language::default(),
     })
 }
@@ -157,32 +159,6 @@ async fn answer(
     }
 }
 
-/// The outcome of a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DecisionOutcome {
-    /// The decision was recorded, or a vote was added or withdrawn.
-    Done,
-    /// This person may not decide.
-    Refused,
-    /// The approval was already settled or has expired.
-    Late,
-    /// The approval does not offer this choice, a halt is in effect, or there is no vote to withdraw.
-    NotNow,
-}
-
-/// The outcome of a decision and the text for the person who made it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DecisionReply {
-    pub outcome: DecisionOutcome,
-    pub text: String,
-}
-
-impl DecisionReply {
-    fn new(outcome: DecisionOutcome, text: impl Into<String>) -> Self {
-        Self { outcome, text: text.into() }
-    }
-}
-
 /// Decides an approval if this person may decide it and nobody has yet. Returns what to tell them.
 pub async fn decide(
     tx: &mut Tx<'_>,
@@ -193,6 +169,9 @@ pub async fn decide(
 ) -> Result<DecisionReply> {
     let eligibility = persons::eligibility(tx, asked, &choice, voter).await?;
     if eligibility != VoteEligibility::Counts {
+        if voter.role_lookup == RoleLookup::Unanswered {
+            return Ok(DecisionReply::roles_unknown(voter));
+        }
         reject_vote(tx, asked, voter, now).await?;
         return Ok(DecisionReply::new(
             DecisionOutcome::Refused,
@@ -220,10 +199,7 @@ pub async fn decide(
         ));
     }
     if !choice.is_offered(&approval) {
-        return Ok(DecisionReply::new(
-            DecisionOutcome::NotNow,
-            voter.words().grant_texts.not_offered,
-        ));
+        return Ok(DecisionReply::not_offered(approval.asks, voter));
     }
     let text = match choice {
         Choice::Propose => grant_management::propose(tx, &approval, voter, now).await?,
@@ -258,18 +234,6 @@ async fn reject_vote(
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
 
-fn not_yours(approvers: &Approvers, eligibility: VoteEligibility, voter: &Voter) -> &'static str {
-    let words = voter.words();
-    match approvers {
-        _ if eligibility == VoteEligibility::NotLinked => words.linking.link_first,
-        _ if eligibility == VoteEligibility::Requester => words.not_your_own,
-        _ if voter.speaker.is_visitor() => words.not_for_you,
-        _ if *approvers == Approvers::default() => words.not_yours,
-        Approvers { except_requester: true, .. } => words.not_your_own,
-        _ => words.not_for_you,
-    }
-}
-
 /// Adds a vote. The call is allowed once it has as many votes as it needs. A second vote of the same
 /// person changes nothing.
 async fn allow(
@@ -284,6 +248,9 @@ async fn allow(
             DecisionOutcome::NotNow,
             voter.words().grant_texts.all_halted,
         ));
+    }
+    if voter.role_lookup == RoleLookup::Unanswered {
+        return Ok(DecisionReply::roles_unknown(voter));
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
@@ -349,6 +316,17 @@ impl ApprovalEnd {
         };
         Self { status, decision, by, name, grant: None }
     }
+}
+
+/// The approval as it is now, if nobody has decided it. Locks its conversation.
+async fn pending(
+    tx: &mut Tx<'_>,
+    conversation: &ConversationId,
+    id: &ApprovalId,
+) -> Result<Option<Approval>> {
+    journal::lock(tx, conversation).await?;
+    let approval = approval_store::by_id(tx, id.as_str()).await?;
+    Ok(approval.filter(|approval| approval.status == Status::Pending))
 }
 
 /// Nobody decided in time, which counts as a denial.

@@ -20,13 +20,39 @@ use crate::{
     },
 };
 
+/// Whether the voter is the requester, with the same account. The same id on another channel is a
+/// different person.
+pub(super) async fn is_requester(tx: &mut Tx<'_>, asked: &Approval, voter: &Voter) -> Result<bool> {
+    if voter.speaker.id != asked.requester.id {
+        return Ok(false);
+    }
+    let (home, _) = places::place(tx, &asked.conversation).await?;
+    Ok(home == voter.channel)
+}
+
+/// Whether the policy names this voter.
+pub(super) async fn naming(
+    tx: &mut Tx<'_>,
+    asked: &Approval,
+    voter: &Voter,
+) -> Result<VoteEligibility> {
+    let is_requester = is_requester(tx, asked, voter).await?;
+    Ok(if asked.approvers.admit(voter, is_requester) {
+        VoteEligibility::Counts
+    } else if asked.approvers.except_requester && is_requester {
+        VoteEligibility::Requester
+    } else {
+        VoteEligibility::NotNamed
+    })
+}
+
 /// Whether a vote counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VoteEligibility {
     Counts,
     /// The policy does not name this person.
     NotNamed,
-    /// The voter is the requester, using another account.
+    /// The voter is the requester, who may not decide.
     Requester,
     /// It is unknown whether this person was already counted: the account has to be linked first.
     NotLinked,
@@ -39,16 +65,15 @@ pub(super) async fn eligibility(
     choice: &Choice,
     voter: &Voter,
 ) -> Result<VoteEligibility> {
-    if !asked.approvers.admit(voter, &asked.requester.id) {
-        return Ok(VoteEligibility::NotNamed);
+    let naming = naming(tx, asked, voter).await?;
+    if naming != VoteEligibility::Counts {
+        return Ok(naming);
     }
     if !asked.approvers.counts_people() || matches!(choice, Choice::Deny { .. }) {
         return Ok(VoteEligibility::Counts);
     }
     let (home, _) = places::place(tx, &asked.conversation).await?;
-    // An id of another person on the home channel is prefixed with the channel.
-    let id = voter.speaker.id.strip_prefix(&format!("{}/", voter.channel));
-    let account = Account::new(&voter.channel, id.unwrap_or(&voter.speaker.id));
+    let account = Account::new(&voter.channel, &voter.speaker.id);
     let own = identities::accounts(tx, &account).await?;
     let requester = Account::new(&home, &asked.requester.id);
     Ok(if asked.approvers.except_requester && own.contains(&requester) {

@@ -2,18 +2,21 @@
 //! whether earlier voters still have their role. The lookup cannot be done inside a transaction.
 
 use anyhow::Result;
-use channels::{Incoming, IncomingContent, Person, Place};
+use channels::{Incoming, IncomingContent, Place, SendError};
 use chrono::{DateTime, Utc};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Choice,
+    Choice, pending,
     persons::{self, VoteEligibility},
     show_votes, voter,
 };
 use crate::{
-    agent::approvers::Voter,
-    gateway::{Gateway, people},
+    agent::approvers::RoleLookup,
+    gateway::{
+        Connected, Gateway, commands,
+        people::{self, ChannelAccess},
+    },
     journal::{
         event::Speaker,
         ids::{ConversationId, OutboxId},
@@ -23,7 +26,7 @@ use crate::{
         Tx,
         approvals::{self as approval_store, display, request::Approval, votes},
         audit::{self, AuditKind, Fact},
-        conversations::{journal, places, tasks},
+        conversations::{places, tasks},
     },
 };
 
@@ -31,16 +34,21 @@ use crate::{
 pub type PlatformRoles = BTreeMap<String, Vec<String>>;
 
 /// The maximum number of people looked up to find one who may decide.
-const ASKED: usize = 50;
+const MAX_PEOPLE: usize = 50;
 
 /// Runs before a press or a command counts. Discards the votes of people who have lost the right to
 /// decide, and looks up the voter's roles in the original chat if the approval was moved to a
 /// private one.
-pub async fn before(gateway: &Gateway, channel: &str, incoming: &mut Incoming) -> Result<()> {
+pub async fn before(
+    gateway: &Gateway,
+    channel: &str,
+    incoming: &mut Incoming,
+) -> Result<RoleLookup> {
+    let mut lookup = RoleLookup::Done;
     if !decides(&incoming.what) {
-        return Ok(());
+        return Ok(lookup);
     }
-    let Some(person) = &mut incoming.person else { return Ok(()) };
+    let Some(person) = &mut incoming.person else { return Ok(lookup) };
     let (channel, place) = (channel.to_owned(), incoming.place.clone());
     let open = gateway.store.read(move |tx| {
         Box::pin(async move {
@@ -52,142 +60,147 @@ pub async fn before(gateway: &Gateway, channel: &str, incoming: &mut Incoming) -
         })
     });
     for approval in open.await? {
-        recount(gateway, &approval).await?;
-        if !approval.approvers.ask_the_platform() {
-            continue;
+        if recount(gateway, &approval).await? == RoleLookup::Unanswered {
+            lookup = RoleLookup::Unanswered;
         }
         let (home, channel, place) = asked_in(gateway, &approval).await?;
-        if approval.shown_in != home {
-            person.roles.extend(roles(gateway, &channel, &place, &person.id).await);
+        if approval.shown_in == home {
+            continue;
+        }
+        match roles(gateway, &channel, &place, &person.id).await {
+            Ok(roles) => person.roles.extend(roles),
+            Err(_) => lookup = RoleLookup::Unanswered,
         }
     }
-    Ok(())
+    Ok(lookup)
 }
 
 fn decides(what: &IncomingContent) -> bool {
     match what {
         IncomingContent::Press { .. } => true,
-        IncomingContent::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
+        IncomingContent::Text { text, addressed, .. } => *addressed && commands::decides(text),
         _ => false,
     }
 }
 
 /// Runs the same check for an approval that is identified by its id.
-pub async fn recount_of(gateway: &Gateway, id: &str) -> Result<()> {
+pub async fn recount_of(gateway: &Gateway, id: &str) -> Result<RoleLookup> {
     let id = id.to_owned();
     let asked =
         gateway.store.read(move |tx| Box::pin(async move { approval_store::by_id(tx, &id).await }));
     match asked.await? {
         Some(approval) => recount(gateway, &approval).await,
-        None => Ok(()),
+        None => Ok(RoleLookup::Done),
     }
 }
 
 /// Discards the votes of people who may no longer decide.
-pub async fn recount(gateway: &Gateway, approval: &Approval) -> Result<()> {
+async fn recount(gateway: &Gateway, approval: &Approval) -> Result<RoleLookup> {
     if approval.approvers.needed < 2 {
-        return Ok(());
+        return Ok(RoleLookup::Done);
     }
     let id = approval.id.clone();
     let cast = gateway.store.read(move |tx| Box::pin(async move { votes::of(tx, &id).await }));
     for (channel, speaker) in cast.await? {
-        if counts(gateway, approval, &channel, &speaker).await? {
-            continue;
+        match counts(gateway, approval, &channel, &speaker).await? {
+            Some(true) => continue,
+            Some(false) => {}
+            None => return Ok(RoleLookup::Unanswered),
         }
         tracing::warn!(
             approval.id = %approval.id, person.id = speaker.id,
             "vote discarded: the voter may no longer decide"
         );
         let (approval, now) = (approval.clone(), gateway.clock.now());
-        let withdraw_votes = gateway.store.write("discard votes", move |tx| {
-            Box::pin(async move { withdraw_votes(tx, &approval, &channel, &speaker, now).await })
+        let discarded = gateway.store.write("discard votes", move |tx| {
+            Box::pin(async move { discard(tx, &approval, &channel, &speaker, now).await })
         });
-        withdraw_votes.await?;
+        discarded.await?;
     }
-    Ok(())
+    Ok(RoleLookup::Done)
 }
 
 /// Whether this vote would be accepted if it were cast now. Votes that did not come through a
 /// platform were authenticated by their own endpoint, and so were those of people whose role
-/// depends on their sign-in with an OpenID provider.
+/// depends on their sign-in with an OpenID provider. `None` if the platform does not say.
 async fn counts(
     gateway: &Gateway,
     approval: &Approval,
     channel: &str,
     speaker: &Speaker,
-) -> Result<bool> {
-    let Some(connected) = gateway.channels.get(channel) else { return Ok(true) };
+) -> Result<Option<bool>> {
+    let Some(connected) = gateway.channels.get(channel) else { return Ok(Some(true)) };
     if people::has_signed_in_with_oidc(&speaker.id) {
-        return Ok(true);
+        return Ok(Some(true));
     }
     let (_, home, place) = asked_in(gateway, approval).await?;
-    let roles = if home == channel && approval.approvers.ask_the_platform() {
-        roles(gateway, channel, &place, &speaker.id).await
+    // Roles of the platform can be named by the policy, or give the role that the policy names.
+    let roles = if home == channel {
+        match roles(gateway, channel, &place, &speaker.id).await {
+            Ok(roles) => roles,
+            Err(_) => return Ok(None),
+        }
     } else {
         Vec::new()
     };
-    let person = Person {
-        id: speaker.id.clone(),
-        name: speaker.name.clone(),
-        language: None,
-        is_bot: false,
-        roles,
-    };
-    let (channel, allow) = (channel.to_owned(), connected.allow.clone());
-    let (given, speaker) = (connected.settings.roles.clone(), speaker.clone());
-    let voter = gateway.store.read(move |tx| {
+    let person = people::known_by(&speaker.id, roles);
+    let (access, asked) =
+        (ChannelAccess::new(channel, &connected.allow, &connected.settings), approval.clone());
+    let counts = gateway.store.read(move |tx| {
         Box::pin(async move {
-            let role = people::role(tx, &channel, &allow, &given, &person).await?;
-            let known = voter(tx, &channel, &speaker, &person.roles).await?;
-            Ok(Voter { role, ..known })
+            let voter = voter(tx, &access, person).await?;
+            let talks = voter.role.is_some_and(|role| role >= Role::Member);
+            let eligibility = persons::eligibility(tx, &asked, &Choice::Once, &voter).await?;
+            Ok(talks && eligibility == VoteEligibility::Counts)
         })
     });
-    let voter = voter.await?;
-    let talks = voter.role.is_some_and(|role| role >= Role::Member);
-    let asked = approval.clone();
-    let eligibility = gateway.store.read(move |tx| {
-        Box::pin(async move { persons::eligibility(tx, &asked, &Choice::Once, &voter).await })
-    });
-    Ok(talks && eligibility.await? == VoteEligibility::Counts)
+    counts.await.map(Some)
 }
 
-async fn withdraw_votes(
+/// Deletes the vote, unless the approval was decided in the meantime.
+async fn discard(
     tx: &mut Tx<'_>,
     asked: &Approval,
     channel: &str,
     speaker: &Speaker,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    journal::lock(tx, &asked.conversation).await?;
-    votes::withdraw_votes(tx, &asked.id, channel, &speaker.id).await?;
-    let fact = Fact::about(AuditKind::VoteDiscarded, asked, &speaker.id).with("channel", channel);
+    let Some(asked) = pending(tx, &asked.conversation, &asked.id).await? else { return Ok(()) };
+    votes::discard(tx, &asked.id, channel, &speaker.id).await?;
+    let fact = Fact::about(AuditKind::VoteDiscarded, &asked, &speaker.id).with("channel", channel);
     audit::append(tx, asked.conversation.as_str(), vec![fact], now).await?;
     let names = votes::names(tx, &asked.id).await?;
-    show_votes(tx, asked, &names, now).await.map(drop)
+    show_votes(tx, &asked, &names, now).await.map(drop)
 }
 
 /// The people, by the platform's roles, to whom the approval that this row belongs to may be shown
 /// in private.
 pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<PlatformRoles> {
     let row = row.clone();
+    let maps_roles = |(id, connected): (&String, &Connected)| {
+        (!connected.settings.roles.is_empty()).then(|| id.clone())
+    };
+    let mapping: BTreeSet<String> = gateway.channels.iter().filter_map(maps_roles).collect();
     let known = gateway.store.read(move |tx| {
         Box::pin(async move {
             let (Some(part_of), _) = display::approval_and_edited_row(tx, &row).await? else {
                 return Ok(None);
             };
             let approval = approval_store::by_id(tx, part_of.as_str()).await?;
-            let asks = |approval: &Approval| approval.approvers.ask_the_platform();
-            let Some(approval) = approval.filter(asks) else { return Ok(None) };
+            let Some(approval) = approval else { return Ok(None) };
             let home = tasks::home(tx, &approval.conversation).await?;
             let (channel, place) = places::place(tx, &home).await?;
-            let people = places::known_people(tx, &channel, ASKED).await?;
+            if !approval.approvers.ask_the_platform(mapping.contains(&channel)) {
+                return Ok(None);
+            }
+            let people = places::known_people(tx, &channel, MAX_PEOPLE).await?;
             Ok(Some((channel, place, people)))
         })
     });
     let Some((channel, place, people)) = known.await? else { return Ok(PlatformRoles::new()) };
     let mut roles_by_person = PlatformRoles::new();
     for person in people {
-        let roles = roles(gateway, &channel, &place, &person).await;
+        let roles = roles(gateway, &channel, &place, &person).await.unwrap_or_default();
         if !roles.is_empty() {
             roles_by_person.insert(person, roles);
         }
@@ -211,9 +224,15 @@ async fn asked_in(
     found.await
 }
 
-async fn roles(gateway: &Gateway, channel: &str, place: &Place, person: &str) -> Vec<String> {
-    match gateway.channels.get(channel) {
-        Some(connected) => connected.channel.roles(place, person).await,
-        None => Vec::new(),
-    }
+async fn roles(
+    gateway: &Gateway,
+    channel: &str,
+    place: &Place,
+    person: &str,
+) -> Result<Vec<String>, SendError> {
+    let Some(connected) = gateway.channels.get(channel) else { return Ok(Vec::new()) };
+    let roles = connected.channel.roles(place, person).await;
+    roles.inspect_err(|problem| {
+        tracing::warn!(channel.id = channel, person.id = person, %problem, "roles are unknown");
+    })
 }

@@ -1,20 +1,24 @@
 //! Moves an approval that cannot be shown where it was requested, or denies it, so that it is never
 //! stuck.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use channels::{Outgoing, Place};
 use chrono::{DateTime, Utc};
 
 use super::{
     ApprovalEnd,
+    persons::{self, VoteEligibility},
     platform_roles::{self, PlatformRoles},
     resolve, voter,
 };
 use crate::{
     agent::approvers::ApproverSelector,
-    gateway::Gateway,
+    gateway::{
+        Gateway,
+        people::{ChannelAccess, known_by},
+    },
     journal::{
-        event::{Decider, Decision, Speaker, Status},
+        event::{Decider, Decision, Status},
         ids::ConversationId,
     },
     store::{
@@ -42,6 +46,9 @@ pub async fn given_up(
     reason: String,
 ) -> Result<()> {
     let roles_by_person = platform_roles::elsewhere(gateway, &sending.id).await?;
+    let access =
+        ChannelAccess::to(gateway, &sending.channel).context("there is no such channel")?;
+    let reach = Reach { access, roles_by_person };
     let (sending, now) = (sending.clone(), gateway.clock.now());
     gateway
         .store
@@ -56,7 +63,7 @@ pub async fn given_up(
                 match display::approval_and_edited_row(tx, &sending.id).await? {
                     (Some(part_of), _) => {
                         if let Some(approval) = approval_store::by_id(tx, part_of.as_str()).await? {
-                            elsewhere(tx, &approval, &roles_by_person, now).await?;
+                            elsewhere(tx, &approval, &reach, now).await?;
                         }
                         Ok(())
                     }
@@ -70,15 +77,17 @@ pub async fn given_up(
         .await
 }
 
-/// Handles the removal of the bot from a chat or topic: rows that wait to be shown there are given
-/// up.
+/// Handles the removal of the bot from a chat, or the end of a topic: rows that wait to be shown
+/// there are given up, schedules are paused, and approvals are moved or denied.
 pub async fn expelled(
     tx: &mut Tx<'_>,
-    channel: &str,
+    access: &ChannelAccess,
     place: &Place,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    for conversation in places::of_chat(tx, channel, &place.chat).await? {
+    // The platform reports no roles for a chat that the bot is not in.
+    let reach = Reach { access: access.clone(), roles_by_person: PlatformRoles::new() };
+    for conversation in places::of_chat(tx, access.channel(), &place.chat).await? {
         let (_, there) = places::place(tx, &conversation).await?;
         if place.thread.is_some() && there.thread != place.thread {
             continue;
@@ -86,8 +95,7 @@ pub async fn expelled(
         conversations::close(tx, &conversation).await?;
         schedules::pause_all(tx, &conversation, now).await?;
         for approval in approval_store::shown_in(tx, &conversation).await? {
-            // The platform reports no roles for a chat that the bot is not in.
-            elsewhere(tx, &approval, &PlatformRoles::new(), now).await?;
+            elsewhere(tx, &approval, &reach, now).await?;
         }
     }
     Ok(())
@@ -118,12 +126,20 @@ pub async fn chat_moved(
     Ok(())
 }
 
+/// The people who can be asked in private: who may talk on the channel, and the roles that the
+/// platform reported.
+#[derive(Clone)]
+struct Reach {
+    access: ChannelAccess,
+    roles_by_person: PlatformRoles,
+}
+
 /// Moves an approval, once, to the private chat of somebody who may decide it. If there is none,
 /// the approval is denied.
 async fn elsewhere(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    roles_by_person: &PlatformRoles,
+    reach: &Reach,
     now: DateTime<Utc>,
 ) -> Result<()> {
     journal::lock(tx, &approval.conversation).await?;
@@ -133,7 +149,7 @@ async fn elsewhere(
     if approval.status != Status::Pending {
         return Ok(());
     }
-    if let Some(into) = private_place(tx, &approval, roles_by_person).await? {
+    if let Some(into) = private_place(tx, &approval, reach).await? {
         tracing::warn!(approval.id = %approval.id, "approval moved to a private chat");
         let words = conversations::words(tx, &into).await?;
         let ahead = Some(words.grant_texts.moved_here.to_owned());
@@ -150,22 +166,20 @@ async fn elsewhere(
 async fn private_place(
     tx: &mut Tx<'_>,
     approval: &Approval,
-    roles_by_person: &PlatformRoles,
+    Reach { access, roles_by_person }: &Reach,
 ) -> Result<Option<ConversationId>> {
     let home = tasks::home(tx, &approval.conversation).await?;
     if approval.shown_in != home || approval.approvers.needed > 1 {
         return Ok(None);
     }
-    let (channel, _) = places::place(tx, &approval.conversation).await?;
-    let named = named(tx, approval, &channel).await?;
+    let named = named(tx, approval, access).await?;
     for id in named.iter().chain(roles_by_person.keys()) {
-        let speaker = Speaker { id: id.clone(), name: String::new() };
-        let roles = roles_by_person.get(id).map_or(&[][..], Vec::as_slice);
-        let person = voter(tx, &channel, &speaker, roles).await?;
-        if !approval.approvers.admit(&person, &approval.requester.id) {
+        let roles = roles_by_person.get(id).cloned().unwrap_or_default();
+        let person = voter(tx, access, known_by(id, roles)).await?;
+        if persons::naming(tx, approval, &person).await? != VoteEligibility::Counts {
             continue;
         }
-        let chat = places::private_with(tx, &channel, &person.speaker.id).await?;
+        let chat = places::private_with(tx, access.channel(), id).await?;
         if let Some(chat) = chat.filter(|chat| *chat != approval.shown_in) {
             return Ok(Some(chat));
         }
@@ -174,16 +188,22 @@ async fn private_place(
 }
 
 /// The maximum number of people with a role who are considered.
-const ASKED: usize = 50;
+const MAX_PEOPLE: usize = 50;
 
 /// The requester and the people whom the policy names.
-async fn named(tx: &mut Tx<'_>, approval: &Approval, channel: &str) -> Result<Vec<String>> {
+async fn named(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    access: &ChannelAccess,
+) -> Result<Vec<String>> {
     let mut ids = vec![approval.requester.id.clone()];
     for who in &approval.approvers.who {
         match who {
             ApproverSelector::Id(id) => ids.push(id.rsplit('/').next().unwrap_or(id).to_owned()),
             ApproverSelector::Role(role) => {
-                ids.extend(people::people_with_role(tx, channel, *role, ASKED).await?);
+                ids.extend(access.configured(*role).cloned());
+                let stored = people::people_with_role(tx, access.channel(), *role, MAX_PEOPLE);
+                ids.extend(stored.await?);
             }
             ApproverSelector::Requester
             | ApproverSelector::Members

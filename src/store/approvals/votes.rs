@@ -110,8 +110,8 @@ pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, S
     Ok(rows.into_iter().map(vote).collect())
 }
 
-/// Deletes a person's vote.
-pub async fn withdraw_votes(
+/// Deletes the vote of one account.
+pub async fn discard(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
     channel: &str,
@@ -121,7 +121,7 @@ pub async fn withdraw_votes(
         tx,
         execute,
         "
-        -- invalidate a vote
+        -- discard a vote
         DELETE FROM votes
         WHERE approval = $1 AND channel = $2 AND person = $3",
         approval.as_str(),

@@ -26,7 +26,7 @@ pub mod admin {
 pub mod agent {
     pub use crate::agent::Agent;
     pub mod approvers {
-        pub use crate::agent::approvers::Voter;
+        pub use crate::agent::approvers::{RoleLookup, Voter};
     }
     pub mod catalog {
         pub use crate::agent::catalog::{
@@ -145,7 +145,7 @@ pub mod encryption {
 pub mod gateway {
     pub use crate::gateway::{BusyPolicy, ChannelSettings, Connected};
     pub mod approvals {
-        pub use crate::gateway::approvals::{Choice, DecisionOutcome, decide, sweep, voter};
+        pub use crate::gateway::approvals::{Choice, DecisionOutcome, decide, sweep};
         pub mod by_id {
             pub use crate::gateway::approvals::by_id::decide_as;
         }
@@ -157,7 +157,7 @@ pub mod gateway {
         pub use crate::gateway::deliver::{deliver, deliver_ready};
     }
     pub mod people {
-        pub use crate::gateway::people::{Allow, new_code};
+        pub use crate::gateway::people::{Allow, ChannelAccess, new_code};
     }
     pub mod receive {
         pub use crate::gateway::receive::receive;

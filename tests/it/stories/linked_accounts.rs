@@ -3,7 +3,7 @@
 use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::testing::{
-    agent::approvers::Voter,
+    agent::approvers::{RoleLookup, Voter},
     clock::Clock as _,
     gateway::approvals::{Choice, DecisionOutcome, by_id},
     journal::{event::Speaker, role::Role},
@@ -43,6 +43,7 @@ async fn in_the_console(world: &World, person: &str, choice: Choice) -> (Decisio
         channel: "web".into(),
         role: Some(Role::Approver),
         platform_roles: vec![],
+        role_lookup: RoleLookup::Done,
         language: Language::default(),
     };
     let answer = by_id::decide_as(&app.gateway, approval.id.as_str(), choice, voter).await;
@@ -103,6 +104,31 @@ story! {
         let press = world.press("Allow once");
         world.happens_at(World::group(), ("2", &[]), press).await;
         assert_eq!(world.deletions(), 1, "Bob is the second");
+    }
+}
+
+story! {
+    /// An account whose id equals the requester's on another channel is an account like any other:
+    /// without a link that of another person, with one of the same.
+    /// Proves A13.
+    async fn the_same_id_on_another_channel_is_another_account(world: &mut World) {
+        world.guard("{ approvers = { who = ['members'], needed = 2 } }");
+        asked_in_group(world).await;
+        world.ann_says("/link").await;
+        let code = code(world);
+        links(world, "1", code).await;
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("1", &[]), press).await;
+        assert_eq!(in_the_console(world, "1", Choice::Once).await.0, DecisionOutcome::Done);
+        assert_eq!(world.deletions(), 0, "that was Ann again");
+        in_the_console(world, "1", Choice::Deny { reason: None }).await;
+
+        world.guard("{ approvers = ['requester', 'web/1'] }");
+        world.tampers("DELETE FROM identities").await;
+        asked_in_group(world).await;
+        world.model_will(say("Done."));
+        assert_eq!(in_the_console(world, "1", Choice::Once).await.0, DecisionOutcome::Done);
+        assert_eq!(world.deletions(), 1, "the policy names web/1");
     }
 }
 

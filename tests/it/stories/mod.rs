@@ -47,6 +47,7 @@ mod outages;
 mod per_person;
 mod permanent_grants;
 mod pictures;
+mod platform_roles;
 mod pooling;
 mod retention;
 mod schedules;

@@ -1,8 +1,12 @@
 //! Approvals that cannot be shown where they were requested are moved or denied, and never stuck.
 
 use channels::{IncomingContent, Place, PlaceKind, SendError};
+use chrono::TimeDelta;
 use countersign::testing::{
-    journal::event::{Decider, Event},
+    journal::{
+        event::{Decider, Event},
+        role::Role,
+    },
     scripted::{call, say},
 };
 use insta::assert_snapshot;
@@ -197,5 +201,99 @@ story! {
         let press = world.press("Allow once");
         world.happens_at(bobs, ("2", &[]), press).await;
         assert_eq!(world.deletions(), 1);
+    }
+}
+
+/// Bob has talked to the bot in private before.
+async fn bob_is_known(world: &mut World) -> Place {
+    let bobs = Place { chat: "2".into(), thread: None, kind: PlaceKind::Private };
+    world.model_will(say("Hello."));
+    let said = world.said("hello");
+    world.happens_at(bobs.clone(), ("2", &[]), said).await;
+    bobs
+}
+
+story! {
+    /// A person to whom the configuration gives the role is asked, and so is one whose role comes
+    /// from a role of the platform.
+    /// Proves A6, A13.
+    async fn an_approver_by_configuration_is_asked_alone(world: &mut World) {
+        world.guard("{ approvers = ['role:owner'] }");
+        world.settings.roles = [("2".to_owned(), Role::Owner)].into();
+        let bobs = bob_is_known(world).await;
+        asked_in_group(world).await;
+        world.happens_at(World::group(), ("3", &[]), IncomingContent::Expelled).await;
+        assert_eq!(world.room.messages().last().unwrap().chat, "2", "{}", world.shown());
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        world.happens_at(bobs.clone(), ("2", &[]), press).await;
+        assert_eq!(world.deletions(), 1);
+
+        world.settings.roles = [("777".to_owned(), Role::Owner)].into();
+        world.room.calls("-70", "2", &["777"]);
+        world.room.fails_next(Fault::Before(SendError::Gone("closed".into())));
+        asked_in_group(world).await;
+        assert_eq!(world.room.messages().last().unwrap().chat, "2", "{}", world.shown());
+        let press = world.press("Allow once");
+        world.room.hides_roles(true);
+        world.happens_at(bobs.clone(), ("2", &[]), press).await;
+        assert_snapshot!(world.room.toasts().last().unwrap(), @"The roles in this chat couldn't be checked, because the platform didn't answer. Please try again.");
+        world.room.hides_roles(false);
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        world.happens_at(bobs, ("2", &[]), press).await;
+        assert_eq!(world.deletions(), 2);
+    }
+}
+
+story! {
+    /// If one topic ends, the approvals of the others stay; if the bot leaves the chat, none does.
+    /// Proves A6.
+    async fn the_end_of_a_topic_leaves_the_others(world: &mut World) {
+        let topic = |id: &str| Place { thread: Some(id.into()), ..World::group() };
+        for id in ["5", "6"] {
+            world.model_will(call("delete", json!({ "path": "a.txt" })));
+            let said = world.said("delete a.txt");
+            world.happens_at(topic(id), ("1", &[]), said).await;
+        }
+        world.model_will(say("I could not ask."));
+        world.happens_at(topic("5"), ("3", &[]), IncomingContent::Expelled).await;
+        assert_eq!(undeliverable(world.journal_at(topic("5")).await), 1);
+        assert_eq!(undeliverable(world.journal_at(topic("6")).await), 0);
+        world.model_will(say("I could not ask."));
+        world.happens_at(World::group(), ("3", &[]), IncomingContent::Expelled).await;
+        assert_eq!(undeliverable(world.journal_at(topic("6")).await), 1);
+    }
+}
+
+story! {
+    /// An edit of an open approval that the platform rejects does not become a second request.
+    /// Proves A8.
+    async fn a_rejected_edit_of_a_request_is_not_sent_again(world: &mut World) {
+        world.guard("{ approvers = { who = ['members'], needed = 2 } }");
+        asked_in_group(world).await;
+        let before = world.room.messages().len();
+        world.room.fails_next(Fault::Before(SendError::Rejected("message to edit not found".into())));
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("1", &[]), press).await;
+        assert_eq!(world.room.messages().len(), before, "{}", world.shown());
+    }
+}
+
+story! {
+    /// Schedules of a chat that no longer takes messages wait; a rejected message pauses none.
+    async fn schedules_wait_while_their_chat_is_gone(world: &mut World) {
+        world.model_will(call("remind", json!({ "text": "Tea", "every": "1h" })));
+        world.model_will(say("Noted."));
+        world.ann_says("remind me").await;
+        for (problem, state) in [
+            (SendError::Rejected("too odd".into()), "waiting"),
+            (SendError::Gone("blocked".into()), "paused"),
+        ] {
+            world.room.fails_next(Fault::Before(problem));
+            world.time_passes(TimeDelta::hours(1)).await;
+            let schedules = world.rows_of("schedules").await;
+            assert!(schedules[0].contains(state), "{schedules:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use countersign::testing::{
     agent::schedule_rule::Recurrence,
     app::App,
     clock::Clock as _,
-    gateway::approvals::relocation,
+    gateway::{approvals::relocation, people::ChannelAccess},
     journal::{
         event::{Event, Outcome},
         ids::ScheduleId,
@@ -257,8 +257,10 @@ story! {
         assert_snapshot!(world.last(), @"⏰ Tea");
         let app = world.node().await;
         let now = "2026-05-04T11:00:00Z".parse().unwrap();
+        let access = ChannelAccess::to(&app.gateway, "room").unwrap();
         app.gateway.store.write("expel", move |tx| {
-            Box::pin(async move { relocation::expelled(tx, "room", &World::place(), now).await })
+            let access = access.clone();
+            Box::pin(async move { relocation::expelled(tx, &access, &World::place(), now).await })
         }).await.unwrap();
         let shown = world.shown();
         world.time_passes(TimeDelta::hours(2)).await;

@@ -45,6 +45,10 @@ struct State {
     files: BTreeMap<String, Bytes>,
     /// People's roles in a chat.
     roles: BTreeMap<(String, String), Vec<String>>,
+    /// The platform does not report roles.
+    roles_unknown: bool,
+    /// The next check panics.
+    panics: bool,
     /// Faults of a chat, for every send to it.
     chats: BTreeMap<String, SendError>,
     /// Why the token is rejected.
@@ -81,6 +85,16 @@ impl FakeChannel {
     pub fn calls(&self, chat: &str, person: &str, roles: &[&str]) {
         let roles = roles.iter().map(|&role| role.to_owned()).collect();
         self.state.lock().roles.insert((chat.into(), person.into()), roles);
+    }
+
+    /// The platform stops or begins to report roles.
+    pub fn hides_roles(&self, hides: bool) {
+        self.state.lock().roles_unknown = hides;
+    }
+
+    /// The next check panics.
+    pub fn panics_when_checked(&self) {
+        self.state.lock().panics = true;
     }
 
     pub fn new() -> Self {
@@ -342,12 +356,21 @@ impl Channel for FakeChannel {
         found.ok_or_else(|| SendError::Rejected("no such file".into()))
     }
 
-    async fn roles(&self, place: &Place, person: &str) -> Vec<String> {
+    async fn roles(&self, place: &Place, person: &str) -> Result<Vec<String>, SendError> {
         let key = (place.chat.clone(), person.to_owned());
-        self.state.lock().roles.get(&key).cloned().unwrap_or_default()
+        let state = self.state.lock();
+        if state.roles_unknown {
+            return Err(SendError::Retry { after: None, reason: "no answer".into() });
+        }
+        Ok(state.roles.get(&key).cloned().unwrap_or_default())
     }
 
     async fn check(&self) -> Result<(), CheckError> {
-        self.state.lock().refused.clone().map_or(Ok(()), Err)
+        let mut state = self.state.lock();
+        if std::mem::take(&mut state.panics) {
+            drop(state);
+            panic!("the check panics");
+        }
+        state.refused.clone().map_or(Ok(()), Err)
     }
 }
