@@ -97,6 +97,9 @@ async fn step(turn: &mut Turn<'_>, running: &mut Running) -> Result<Flow> {
         }
         running.asking.give_up();
     }
+    if running.asking.has_notices() {
+        return running.asking.show_notice(turn).await;
+    }
     if !running.finished.is_empty() {
         return act::finish(turn, running).await;
     }

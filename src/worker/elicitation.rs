@@ -5,7 +5,7 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::TimeDelta;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -40,6 +40,8 @@ pub(super) struct TurnElicitations {
     requests: mpsc::UnboundedSender<ElicitationRequest>,
     received: mpsc::UnboundedReceiver<ElicitationRequest>,
     open: BTreeMap<ApprovalId, OpenElicitation>,
+    /// Notices that are not recorded yet. They stay in this queue until they are.
+    notices: VecDeque<ElicitationNotice>,
     /// The running calls for which a notice was shown; each has at most one.
     notified: BTreeSet<CallId>,
 }
@@ -54,7 +56,13 @@ struct OpenElicitation {
 impl Default for TurnElicitations {
     fn default() -> Self {
         let (requests, received) = mpsc::unbounded_channel();
-        Self { requests, received, open: BTreeMap::new(), notified: BTreeSet::new() }
+        Self {
+            requests,
+            received,
+            open: BTreeMap::new(),
+            notices: VecDeque::new(),
+            notified: BTreeSet::new(),
+        }
     }
 }
 
@@ -76,24 +84,36 @@ impl TurnElicitations {
     pub async fn handle(&mut self, turn: &Turn<'_>, next: ElicitationRequest) -> Result<Flow> {
         match next {
             ElicitationRequest::Prompt(elicitation) => self.request(turn, *elicitation).await,
-            ElicitationRequest::Notice(notice) => self.show(turn, notice).await,
+            ElicitationRequest::Notice(notice) => {
+                self.notices.push_back(notice);
+                self.show_notice(turn).await
+            }
         }
     }
 
-    /// Records the notice and shows it.
-    async fn show(&mut self, turn: &Turn<'_>, notice: ElicitationNotice) -> Result<Flow> {
-        let ElicitationNotice { call, markdown, recorded } = notice;
-        if !self.notified.insert(call) {
+    /// Whether a notice is not recorded yet, because the database was unavailable.
+    pub fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// Records the first notice and shows it.
+    pub async fn show_notice(&mut self, turn: &Turn<'_>) -> Result<Flow> {
+        let Some(notice) = self.notices.front() else { return Ok(Flow::Continue) };
+        if self.notified.contains(&notice.call) {
+            self.notices.pop_front();
             return Ok(Flow::Continue);
         }
-        let markdown = turn.worker.redactor.own(&markdown).into_owned();
+        let markdown = turn.worker.redactor.own(&notice.markdown).into_owned();
         let shown = turn.text(markdown);
         let flow = turn.record(ConversationChange {
             terms: Precondition::Always,
             ..turn.change(vec![], vec![shown])
         });
         let flow = flow.await?;
-        let _ = recorded.send(());
+        if let Some(ElicitationNotice { call, recorded, .. }) = self.notices.pop_front() {
+            self.notified.insert(call);
+            let _ = recorded.send(());
+        }
         Ok(flow)
     }
 
@@ -150,6 +170,7 @@ impl TurnElicitations {
     pub fn give_up(&mut self) {
         self.received.close();
         while self.received.try_recv().is_ok() {}
+        self.notices.clear();
         self.open.values_mut().for_each(|open| open.waits = None);
     }
 }

@@ -4,17 +4,19 @@ use channels::IncomingContent;
 use chrono::TimeDelta;
 use countersign::testing::{
     agent::{policy::Action as Verdict, rules::RuleEntry},
+    crash,
     gateway::{approvals, deliver},
     journal::event::{Event, VISITOR},
     scripted::{Gate, call, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 use super::mcp::{FaultyServer, tool};
 use crate::{
     story,
-    support::{process::eventually, stable_output::stable, world::World},
+    support::{process::eventually, stable_output::stable, tools::Tell, world::World},
 };
 
 /// A call that is running together with its world.
@@ -138,6 +140,63 @@ story! {
         Your answer was sent.
         Ordered.
         ");
+    }
+}
+
+story! {
+    /// A question takes an answer and no permission, and a request takes a permission and no answer.
+    /// Proves A1.
+    async fn a_question_takes_only_an_answer(world: &mut World) {
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        world.ann_says("/answer yes").await;
+        assert_snapshot!(world.last(), @"This can only be allowed once, or denied.");
+        assert_eq!(world.deletions(), 0);
+        world.model_will(say("Done."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.deletions(), 1);
+        let fields = json!({ "colour": { "type": "string", "enum": ["red", "green"] } });
+        let (_, call) = UnderWay::asks(world, &fields).await;
+        let mut answers = Vec::new();
+        for text in ["/allow", "/answer blue"] {
+            let said = world.said(text);
+            world.takes(&call.app, "1", said).await;
+            deliver::deliver_ready(&call.app.gateway).await.unwrap();
+            answers.push(world.last());
+        }
+        assert_snapshot!(answers.join("\n"), @"
+        Answer this question with a button, or with `/answer` and your text.
+        Answer this question with a button, or with `/answer` and your text.
+        ");
+        let said = world.said("/answer green");
+        world.takes(&call.app, "1", said).await;
+        world.model_will(say("Ordered."));
+        call.ends(world).await;
+        let given = json!({ "action": "accept", "content": { "colour": "green" } });
+        let results = world.results().await;
+        let result: Value = serde_json::from_str(&results[1]).unwrap();
+        assert_eq!(result, given);
+    }
+}
+
+story! {
+    /// A notice of a running call whose first write failed is shown all the same.
+    async fn a_notice_is_recorded_once_the_database_takes_it(world: &mut World) {
+        let gate = Gate::new();
+        world.tools = vec![Arc::new(Tell(gate.clone()))];
+        world.model_will(call("tell", json!({})));
+        world.model_will(say("Told."));
+        let (app, said) = (world.node().await, world.said("tell me"));
+        world.takes(&app, "1", said).await;
+        let meanwhile = async {
+            gate.reached().await;
+            crash::refuse_next("record", 1);
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "Sign in, please.\nTold.");
     }
 }
 

@@ -84,3 +84,20 @@ impl Tool for Hold {
         Ok(Output::text("held"))
     }
 }
+
+/// A tool that waits at a gate, and then tells the person something.
+pub struct Tell(pub Gate);
+
+#[async_trait]
+impl Tool for Tell {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({ "type": "object", "properties": {} });
+        ToolSpec::read_only("tell", "Tells", parameters)
+    }
+
+    async fn run(&self, _arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        self.0.stand().await;
+        context.people.notify(&context.call, "Sign in, please.".to_owned()).await;
+        Ok(Output::text("told"))
+    }
+}
