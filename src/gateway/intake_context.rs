@@ -49,7 +49,7 @@ pub(super) struct IntakeContext {
     pub source: IntakeOrigin,
     pub allow: Allow,
     pub settings: ChannelSettings,
-    /// The channel's limits on what it can show.
+    /// The limits for new contents.
     pub limits: Limits,
     /// The model of the channel's agent, and all configured models.
     pub model: String,
@@ -87,7 +87,7 @@ impl IntakeContext {
             source,
             allow: connected.allow.clone(),
             settings: connected.settings.clone(),
-            limits: connected.channel.limits().clone(),
+            limits: connected.content_limits(),
             model: connected.model.clone(),
             models: gateway.models.clone(),
             prompts: gateway.prompts.of(&connected.agent),

@@ -44,7 +44,10 @@ mod supervise;
 pub mod webhooks;
 
 use anyhow::Result;
-use channels::{Channel, Delivery, Intake, Place, SendError, limits::RateLimits};
+use channels::{
+    Channel, Delivery, Intake, Limits, Place, SendError,
+    limits::{RateLimits, Repeat},
+};
 use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,6 +108,19 @@ pub struct Connected {
     pub rate_limits: RateLimits,
     /// Whether only one node may listen at a time (long polling).
     pub alone: bool,
+}
+
+impl Connected {
+    /// The limits for new contents: those of the channel, less the room for the notice that a
+    /// message may be a duplicate.
+    pub fn content_limits(&self) -> Limits {
+        let mut limits = self.channel.limits().clone();
+        if limits.repeat == Repeat::EditInPlace {
+            limits.text -= (limits.text / 3).min(show::DUPLICATE_NOTICE);
+            limits.caption -= (limits.caption / 3).min(show::DUPLICATE_NOTICE);
+        }
+        limits
+    }
 }
 
 /// The options of a channel.

@@ -135,6 +135,10 @@ async fn show_once(
     sent
 }
 
+/// The room that contents leave for the notice of a possible duplicate, in the channel's unit of
+/// length.
+pub(super) const DUPLICATE_NOTICE: usize = 100;
+
 /// Marks what may already have been shown as a possible duplicate.
 fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendError> {
     let mark = Language::of(Some(&sending.language)).words().possible_duplicate;

@@ -179,7 +179,7 @@ async fn remind(
     }
     let what = Outgoing::Text { markdown, reply_to: None };
     let shows = match worker.gateway.channels.get(&channel) {
-        Some(connected) => what.degrade(connected.channel.limits()),
+        Some(connected) => what.degrade(&connected.content_limits()),
         None => vec![what],
     };
     let seq = journal::last_seq(tx, &schedule.conversation).await?;

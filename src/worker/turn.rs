@@ -91,7 +91,7 @@ impl Turn<'_> {
     /// Splits a message into parts that the channel can show.
     pub fn fitting(&self, what: Outgoing) -> Vec<Outgoing> {
         match self.worker.gateway.channels.get(&self.claimed.channel) {
-            Some(connected) => what.degrade(connected.channel.limits()),
+            Some(connected) => what.degrade(&connected.content_limits()),
             None => vec![what],
         }
     }

@@ -283,6 +283,27 @@ story! {
 }
 
 story! {
+    /// A text and a caption of any length leave room for the mark.
+    /// Proves M3.
+    async fn a_long_message_has_room_for_its_mark(world: &mut World) {
+        let lost = || Fault::Before(SendError::Unknown("connection reset".into()));
+        for _ in 0..2 {
+            world.room.fails_next(lost());
+        }
+        let text = "word ".repeat(1_600);
+        world.model_will(say(text.as_str()));
+        world.ann_says("tell me everything").await;
+        for _ in 0..3 {
+            world.time_passes(TimeDelta::seconds(60)).await;
+        }
+        let shown: String = world.room.messages().iter().map(|shown| &*shown.text).collect();
+        assert_eq!(shown.matches("word").count(), 1_600, "{}", world.shown());
+        let mark = Language::English.words().possible_duplicate;
+        assert_eq!(shown.matches(mark).count(), 1, "{}", world.shown());
+    }
+}
+
+story! {
     /// An album that was certainly not sent is sent once, without a mark; its pictures are sent one
     /// by one if the platform rejected one of them.
     async fn an_album_that_is_refused_comes_once(world: &mut World) {
