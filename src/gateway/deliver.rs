@@ -5,8 +5,10 @@
 
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::FutureExt as _;
 use std::{
     collections::BTreeMap,
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -201,10 +203,11 @@ fn plan(gateway: &Gateway, free: impl Fn(&str) -> usize) -> Plan {
 /// Checks whether a platform answers.
 async fn check(gateway: &Gateway, channel: &str) {
     let Some(connected) = gateway.channels.get(channel) else { return };
-    let checked = tokio::time::timeout(CHECK_FOR, connected.channel.check()).await;
-    let problem = match checked {
-        Ok(Ok(())) => None,
-        Ok(Err(problem)) => Some(problem.to_string()),
+    let check = AssertUnwindSafe(connected.channel.check()).catch_unwind();
+    let problem = match tokio::time::timeout(CHECK_FOR, check).await {
+        Ok(Ok(Ok(()))) => None,
+        Ok(Ok(Err(problem))) => Some(problem.to_string()),
+        Ok(Err(_panic)) => Some("the check panicked".to_owned()),
         Err(_) => Some("the platform did not answer a check".to_owned()),
     };
     gateway.breakers.checked(channel, problem, gateway.clock.now());

@@ -220,6 +220,26 @@ story! {
     }
 }
 
+story! {
+    /// A check that panics counts as no answer, and the next one is made in time.
+    /// Proves M6.
+    async fn a_check_that_panics_is_repeated(world: &mut World) {
+        world.room.is_down(down());
+        let app = world.node().await;
+        crowd(world, "room", 20).await;
+        deliver_all(&app).await;
+        world.room.panics_when_checked();
+        world.clock.advance(TimeDelta::minutes(2));
+        deliver_all(&app).await;
+        world.room.recovers();
+        for _ in 0..3 {
+            world.clock.advance(TimeDelta::minutes(5));
+            deliver_all(&app).await;
+        }
+        assert_eq!(world.room.messages().len(), 20);
+    }
+}
+
 async fn claim(app: &App, world: &World) -> Sending {
     let share = vec![Share { channel: "room".into(), limit: 9 }];
     let claimed = app.gateway.store.claim_sends(share, world.clock.now()).await.unwrap();
