@@ -1,6 +1,6 @@
-//! Named crash points at which a test kills the process, as a power failure would: in debug builds,
-//! since the crash test starts the program itself. Failures that a test causes within its own process
-//! (`faults`) are in test builds only.
+//! Crash points: named places where a test kills the process, as a power failure would. They exist in
+//! debug builds, because the crash test starts the program itself. Failures that a test causes within
+//! its own process (`faults`) exist in test builds only.
 
 use std::time::Duration;
 

@@ -167,7 +167,7 @@ pub async fn close(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()>
         "
         -- reject messages for a chat that was left
         UPDATE outbox
-        SET status = 'gone', problem = 'the bot was shown out', lease_until = 0
+        SET status = 'gone', problem = 'the bot was removed from the chat', lease_until = 0
         WHERE status = 'waiting' AND conversation = $1",
         conversation.as_str()
     );
