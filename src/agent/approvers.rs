@@ -4,9 +4,10 @@
 use anyhow::{Result, bail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use crate::{
-    journal::{event::Speaker, role::Role},
+    journal::{event::Speaker, ids::ApprovalId, role::Role},
     texts::{Language, Messages},
 };
 
@@ -47,19 +48,22 @@ pub struct Voter {
     pub role: Option<Role>,
     /// Their roles on the platform in that place: `owner`, `admin`, ids of roles.
     pub platform_roles: Vec<String>,
-    /// Whether the platform reported the roles that this decision depends on, theirs and those of
-    /// earlier voters.
-    pub role_lookup: RoleLookup,
+    /// What was looked up on the platform before this decision.
+    pub lookups: RoleLookups,
     /// The language of replies to them.
     pub language: Language,
 }
 
-/// The result of looking up roles on the platform before a decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What was looked up for each of the approvals that a person may be deciding.
+pub type RoleLookups = BTreeMap<ApprovalId, RoleLookup>;
+
+/// The result of looking up roles on the platform for an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleLookup {
-    #[default]
-    Done,
-    /// The platform did not answer, so nothing can be allowed now.
+    /// The voter's roles in the place where the approval was requested, and the role in this
+    /// gateway that they give.
+    Voter { platform_roles: Vec<String>, role: Option<Role> },
+    /// The platform did not answer, so the approval cannot be allowed now.
     Unanswered,
 }
 
@@ -105,6 +109,21 @@ impl Approvers {
 impl Voter {
     pub fn words(&self) -> &'static Messages {
         self.language.words()
+    }
+
+    /// The voter with the roles that were looked up for this approval. They count for no other.
+    pub fn on(&self, approval: &ApprovalId) -> Self {
+        let mut voter = self.clone();
+        if let Some(RoleLookup::Voter { platform_roles, role }) = self.lookups.get(approval) {
+            voter.platform_roles.extend_from_slice(platform_roles);
+            voter.role = voter.role.max(*role);
+        }
+        voter
+    }
+
+    /// Whether the platform did not report roles that this approval depends on.
+    pub fn has_unknown_roles(&self, approval: &ApprovalId) -> bool {
+        self.lookups.get(approval) == Some(&RoleLookup::Unanswered)
     }
 
     pub fn is_owner(&self) -> bool {
@@ -260,7 +279,7 @@ mod tests {
             channel: "telegram".into(),
             role: role.and_then(Role::parse),
             platform_roles: platform_roles.iter().map(|&r| r.to_owned()).collect(),
-            role_lookup: RoleLookup::Done,
+            lookups: RoleLookups::new(),
             language: Language::default(),
         }
     }

@@ -9,7 +9,8 @@ use std::{
 };
 
 use super::{
-    Gateway, approvals,
+    Gateway,
+    approvals::{self, platform_roles::RoleSource},
     ephemeral::{self, Ephemeral},
     intake_context::IntakeContext,
     receive::{self, Prepared, RateLimited, UpdateOutcome},
@@ -106,12 +107,11 @@ async fn store_batch(
     batch: &Batch,
 ) -> Result<Option<RateLimited>> {
     let mut updates = Vec::with_capacity(batch.incomings.len());
+    let mut roles = RoleSource::new(gateway);
     for incoming in &batch.incomings {
-        let mut incoming = incoming.clone();
-        let role_lookup =
-            approvals::platform_roles::before(gateway, &context.channel, &mut incoming).await?;
-        let folded = approvals::edits::before(gateway, context, &incoming).await?;
-        updates.push(Prepared { incoming, role_lookup, folded });
+        let lookups = roles.before(&context.channel, incoming).await?;
+        let folded = approvals::edits::before(gateway, context, incoming).await?;
+        updates.push(Prepared { incoming: incoming.clone(), lookups, folded });
     }
     let (channel, context, position) =
         (context.channel.clone(), context.clone(), batch.position.clone());

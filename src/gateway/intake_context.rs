@@ -10,7 +10,7 @@ use super::{
     people::{self, Allow, ChannelAccess},
 };
 use crate::{
-    agent::approvers::{RoleLookup, Voter},
+    agent::approvers::{RoleLookups, Voter},
     journal::{event::Speaker, ids::ConversationId, role::Role},
     store::{
         self, Tx, conversations::places::ConversationKey, outbox, people::pairing::OwnerSource,
@@ -66,7 +66,8 @@ pub(super) struct TypedMessage<'a> {
     pub by: &'a Speaker,
     /// The person's platform roles in this place.
     pub roles: &'a [String],
-    pub role_lookup: RoleLookup,
+    /// What was looked up before the message, which may be a command that decides.
+    pub lookups: &'a RoleLookups,
     pub text: &'a str,
     pub message: &'a str,
     /// The message that this one replies to.
@@ -147,7 +148,7 @@ impl TypedMessage<'_> {
             channel: channel.to_owned(),
             role: Some(self.role),
             platform_roles: self.roles.to_vec(),
-            role_lookup: self.role_lookup,
+            lookups: self.lookups.clone(),
             language: self.language,
         }
     }

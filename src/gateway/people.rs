@@ -113,6 +113,11 @@ impl ChannelAccess {
         &self.channel
     }
 
+    /// Whether the configuration gives roles, by the id of a person or by a role of the platform.
+    pub(super) fn maps_roles(&self) -> bool {
+        !self.roles.is_empty()
+    }
+
     /// The ids to which the configuration gives this role or a higher one.
     pub(super) fn configured(&self, role: Role) -> impl Iterator<Item = &String> {
         self.roles.iter().filter(move |(_, given)| **given >= role).map(|(id, _)| id)

@@ -21,7 +21,7 @@ use super::{
     people, prompts,
 };
 use crate::{
-    agent::approvers::{RoleLookup, Voter},
+    agent::approvers::{RoleLookups, Voter},
     journal::{
         event::{Event, Speaker},
         role::Role,
@@ -91,7 +91,7 @@ pub async fn receive_from_web(
 #[derive(Clone)]
 pub(super) struct Prepared {
     pub incoming: Incoming,
-    pub role_lookup: RoleLookup,
+    pub lookups: RoleLookups,
     /// The session that an edit refers to.
     pub folded: Option<Session>,
 }
@@ -175,7 +175,7 @@ async fn store_update_from(
     prepared: &Prepared,
     Sender { person, role }: Sender<'_>,
 ) -> Result<UpdateOutcome> {
-    let Prepared { incoming, role_lookup, folded } = prepared;
+    let Prepared { incoming, lookups, folded } = prepared;
     let by = Speaker { id: person.id.clone(), name: person.name.clone() };
     let key = context.conversation_key(&incoming.place, person);
     match &incoming.what {
@@ -184,11 +184,10 @@ async fn store_update_from(
             let language = language::spoken_in(tx, &state, person).await?;
             let group = incoming.place.kind == PlaceKind::Group;
             let (roles, reply_to) = (&person.roles[..], reply_to.as_deref());
-            let role_lookup = *role_lookup;
             let typed = TypedMessage {
                 by: &by,
                 roles,
-                role_lookup,
+                lookups,
                 text,
                 message,
                 reply_to,
@@ -220,7 +219,7 @@ async fn store_update_from(
                 channel: channel.into(),
                 role: Some(role),
                 platform_roles: roles,
-                role_lookup: *role_lookup,
+                lookups: lookups.clone(),
                 language: language::of_presser(tx, context, incoming, person).await?,
             };
             let text = approvals::press(tx, pressed, &voter, context.now).await?;

@@ -159,3 +159,16 @@ fn marked(channel: &dyn Channel, sending: &Sending) -> Result<Outgoing, SendErro
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notice_fits_into_its_room_in_every_language() {
+        for language in Language::ALL {
+            let notice = format!("{}\n\n", language.words().possible_duplicate);
+            assert!(notice.encode_utf16().count() <= DUPLICATE_NOTICE, "{notice}");
+        }
+    }
+}

@@ -152,7 +152,18 @@ impl Guilds {
         if joined { rooms } else { Vec::new() }
     }
 
-    fn learn(&mut self, content: &Value) -> Option<()> {
+    /// Whether the roles of the guild are known. Every guild has at least one.
+    pub(super) fn knows_roles(&self, guild: u64) -> bool {
+        self.known.get(&guild).is_some_and(|guild| !guild.roles.is_empty())
+    }
+
+    /// Records where a channel is. Returns its guild.
+    pub(super) fn learn_room(&mut self, room: &Value) -> Option<u64> {
+        let room = self.stand(room, &room["guild_id"])?;
+        self.of_room(room)
+    }
+
+    pub(super) fn learn(&mut self, content: &Value) -> Option<()> {
         let roles = content["roles"].as_array()?.iter().filter_map(|role| self.role(role));
         let guild = Guild {
             owner: id(&content["owner_id"]).unwrap_or(0),

@@ -45,8 +45,8 @@ pub use config::{AdapterTexts, Admission, Command, DiscordConfig, LocalizedText,
 pub use endpoint::pong;
 
 use crate::{
-    Channel, CheckError, Delivery, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt,
-    SendError, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, Delivery, FileRef, Incoming, Intake, Limits, ListenError, Place,
+    PlaceKind, Receipt, SendError, Unit, WebhookError, WebhookRequest,
     limits::{RateLimit, RateLimits, Repeat},
 };
 use acknowledge::PendingAcknowledgements;
@@ -96,19 +96,39 @@ impl Discord {
 
     /// Not cached, because it is rarely needed.
     async fn roles_in(&self, place: &Place, person: &str) -> Result<Vec<String>, Failure> {
-        let (room, Ok(id)) = (place.thread.as_ref().unwrap_or(&place.chat), person.parse()) else {
+        let room = place.thread.as_ref().unwrap_or(&place.chat);
+        let (Ok(room), Ok(id)) = (room.parse(), person.parse()) else { return Ok(Vec::new()) };
+        if place.kind == PlaceKind::Private {
             return Ok(Vec::new());
-        };
-        let Some(guild) = room.parse().ok().and_then(|room| self.guilds().of_room(room)) else {
-            return Ok(Vec::new());
-        };
+        }
+        let guild = self.guild_of(room).await?;
         let route = Route::get(format!("guilds/{guild}/members/{id}"));
         match self.api.call(route, Body::Empty).await {
             Ok(member) => Ok(self.guilds().roles(&Value::from(guild.to_string()), &member, id)),
-            // The person is not in the guild, or the bot is not.
-            Err(Failure::Refused { status: 403 | 404, .. }) => Ok(Vec::new()),
+            // An unknown member or user: the person is not in the guild.
+            Err(Failure::Refused { code: 10007 | 10013, .. }) => Ok(Vec::new()),
             Err(failure) => Err(failure),
         }
+    }
+
+    /// The guild of a channel. A node without the connection of the bot asks the platform for the
+    /// guild and its roles, once.
+    async fn guild_of(&self, room: u64) -> Result<u64, Failure> {
+        let known = self.guilds().of_room(room);
+        let guild = match known {
+            Some(guild) => guild,
+            None => {
+                let channel =
+                    self.api.call(Route::get(format!("channels/{room}")), Body::Empty).await?;
+                let unknown = || Failure::Unsent("the channel is in no guild".to_owned());
+                self.guilds().learn_room(&channel).ok_or_else(unknown)?
+            }
+        };
+        if !self.guilds().knows_roles(guild) {
+            let content = self.api.call(Route::get(format!("guilds/{guild}")), Body::Empty).await?;
+            self.guilds().learn(&content);
+        }
+        Ok(guild)
     }
 
     fn guilds(&self) -> MutexGuard<'_, Guilds> {

@@ -67,8 +67,9 @@ impl Roles {
         let ask = GetChatMember::new(ChatId(chat), UserId(person));
         let answer = match api.call(&ask, WITHIN).await {
             Ok(answer) => answer,
-            // The person is not in the group, or the bot is not.
-            Err(Failure::Refused { code: 400 | 403, .. }) => return Ok(Vec::new()),
+            Err(Failure::Refused { description, .. }) if is_no_member(&description) => {
+                return Ok(Vec::new());
+            }
             Err(failure) => return Err(failure),
         };
         let role = match answer["status"].as_str() {
@@ -90,6 +91,13 @@ impl Roles {
         let (asked_at, roles) = known.get(&(chat, person))?;
         (asked_at.elapsed() < KNOWN_FOR).then(|| roles.clone())
     }
+}
+
+/// Whether the person is not in the group.
+fn is_no_member(description: &str) -> bool {
+    ["user not found", "member not found", "PARTICIPANT_ID_INVALID", "USER_ID_INVALID"]
+        .iter()
+        .any(|refusal| description.contains(refusal))
 }
 
 fn matters(what: &IncomingContent) -> bool {

@@ -71,6 +71,32 @@ async fn a_person_comes_with_their_roles() {
     listening.end().await.expect("it ends well");
 }
 
+/// A node that is not connected looks up the guild and its roles. A failure is not taken for a
+/// person without roles.
+/// Proves A13.
+#[tokio::test]
+async fn roles_are_looked_up_without_a_connection() {
+    let fake = FakeDiscord::start().await;
+    let (ann, bob) = (fake.person("Ann"), fake.person("Bob"));
+    fake.owns(ann);
+    let admin = fake.role("Admins", 1 << 3);
+    fake.gives_role(bob, admin);
+    let channel = discord(&fake);
+    let general = Place { chat: fake.general().to_string(), thread: None, kind: PlaceKind::Group };
+    let roles = async |person: u64| channel.roles(&general, &person.to_string()).await;
+    fake.fault("guild", Trouble::Page { status: 502 });
+    assert!(roles(bob).await.is_err(), "the permissions of roles are unknown");
+    assert_eq!(roles(bob).await.unwrap(), [admin.to_string(), "admin".to_owned()]);
+    assert_eq!(roles(ann).await.unwrap(), ["admin", "owner"]);
+    assert_eq!(roles(999).await.unwrap(), [""; 0], "no member");
+    fake.fault("member", Trouble::Page { status: 403 });
+    assert!(roles(bob).await.is_err(), "a proxy in front of the platform");
+    let private = Place { kind: PlaceKind::Private, ..general.clone() };
+    assert_eq!(channel.roles(&private, &bob.to_string()).await.unwrap(), [""; 0]);
+    let asked = |act: &str| fake.calls().iter().filter(|call| call.act == act).count();
+    assert_eq!((asked("channel"), asked("guild")), (1, 2), "each is learned once");
+}
+
 /// Proves M12.
 #[tokio::test]
 async fn a_mention_of_the_bots_own_role_is_one_of_the_bot() {

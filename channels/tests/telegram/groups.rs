@@ -46,6 +46,22 @@ async fn presses_and_commands_say_what_the_person_is_in_the_group() {
     listening.end().await.expect("it ends well");
 }
 
+/// A failure is not taken for a person without roles.
+/// Proves A13.
+#[tokio::test]
+async fn unknown_roles_are_no_roles() {
+    let fake = FakeTelegram::start().await;
+    let group = fake.group("Team");
+    fake.ranks(group, "Bob", "administrator");
+    let bob = fake.person("Bob").to_string();
+    let channel = telegram_at(&fake.url(), TOKEN, webhook("s", None));
+    let place = Place { chat: group.to_string(), thread: None, kind: PlaceKind::Group };
+    fake.fault("getChatMember", Trouble::Page { code: 502 });
+    assert!(channel.roles(&place, &bob).await.is_err());
+    assert_eq!(channel.roles(&place, &bob).await.unwrap(), ["admin"]);
+    assert_eq!(channel.roles(&place, "999").await.unwrap(), [""; 0], "no member");
+}
+
 /// The same for pushed and polled updates.
 /// Proves A13, S6.
 #[tokio::test]

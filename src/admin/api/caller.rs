@@ -17,7 +17,7 @@ use crate::{
         auth::{security_headers, web_session},
         problem::{CROSS_SITE, Problem, ProblemText, REQUIRES_ROLE},
     },
-    agent::approvers::{RoleLookup, Voter},
+    agent::approvers::{RoleLookups, Voter},
     journal::{event::Speaker, role::Role},
     store::{
         api::tokens,
@@ -55,7 +55,7 @@ impl Caller {
             channel: self.channel.clone(),
             role: Some(self.role),
             platform_roles: Vec::new(),
-            role_lookup: RoleLookup::Done,
+            lookups: RoleLookups::new(),
             language: Language::default(),
         }
     }

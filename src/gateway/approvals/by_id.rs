@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use channels::{Button, Place};
 
-use super::{Choice, DecisionReply, ReasonedButton, answer, decide, platform_roles};
+use super::{Choice, DecisionReply, ReasonedButton, answer, decide, platform_roles::RoleSource};
 use crate::{
     agent::approvers::Voter,
     gateway::{
@@ -35,7 +35,7 @@ pub async fn decide_by_id(
     button: PressedButton<'_>,
     by: WebPerson,
 ) -> Result<String> {
-    let role_lookup = platform_roles::recount_of(gateway, button.approval).await?;
+    let lookups = RoleSource::new(gateway).recount_of(button.approval).await?;
     let access = ChannelAccess::to(gateway, channel).context("there is no such channel")?;
     let (channel, place, id) = (channel.to_owned(), place.clone(), button.approval.to_owned());
     let pressed = ReasonedButton { button: button.button, reason: None };
@@ -60,7 +60,7 @@ pub async fn decide_by_id(
                     channel,
                     role,
                     platform_roles: Vec::new(),
-                    role_lookup,
+                    lookups,
                     language,
                 };
                 let found = approval_store::by_id(tx, &id).await?;
@@ -81,8 +81,8 @@ pub async fn decide_as(
     choice: Choice,
     voter: Voter,
 ) -> Result<Option<DecisionReply>> {
-    let role_lookup = platform_roles::recount_of(gateway, id).await?;
-    let voter = Voter { role_lookup, ..voter };
+    let lookups = RoleSource::new(gateway).recount_of(id).await?;
+    let voter = Voter { lookups, ..voter };
     let (id, now) = (id.to_owned(), gateway.clock.now());
     gateway
         .store

@@ -28,8 +28,12 @@ pub(super) async fn show(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<String> {
+    let voter = &voter.on(&approval.id);
     let naming = persons::naming(tx, approval, voter).await?;
     if naming != VoteEligibility::Counts {
+        if voter.has_unknown_roles(&approval.id) {
+            return Ok(voter.words().grant_texts.roles_unknown.to_owned());
+        }
         reject_vote(tx, approval, voter, now).await?;
         return Ok(not_yours(&approval.approvers, naming, voter).to_owned());
     }

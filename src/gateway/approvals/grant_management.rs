@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Choice, GrantBounds, code_suffix};
 use crate::{
-    agent::approvers::{RoleLookup, Voter},
+    agent::approvers::{RoleLookups, Voter},
     journal::{
         event::Status,
         grant::{Grant, Scope},
@@ -81,7 +81,7 @@ pub async fn describe_proposal(
         channel: String::new(),
         role: None,
         platform_roles: Vec::new(),
-        role_lookup: RoleLookup::Done,
+        lookups: RoleLookups::new(),
         language: Language::default(),
     };
     let grant = proposed(tx, approval, GrantBounds::default(), &voter, now).await?;
@@ -247,7 +247,7 @@ mod tests {
             channel: "tg".into(),
             role,
             platform_roles: platform_roles.iter().map(|&role| role.to_owned()).collect(),
-            role_lookup: RoleLookup::Done,
+            lookups: RoleLookups::new(),
             language: Language::default(),
         };
         let (person, all) = (grant(Scope::Person, "tg/7"), grant(Scope::Bot, ""));

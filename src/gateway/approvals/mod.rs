@@ -37,7 +37,7 @@ use chrono::{DateTime, Utc};
 
 use super::secret;
 use crate::{
-    agent::approvers::{RoleLookup, Voter},
+    agent::approvers::{RoleLookups, Voter},
     gateway::people::ChannelAccess,
     journal::{
         event::{ApprovalPurpose, Decider, Decision, Event, Speaker, Status},
@@ -86,7 +86,7 @@ async fn voter(tx: &mut Tx<'_>, access: &ChannelAccess, person: Person) -> Resul
         role: access.role(tx, &person).await?,
         speaker: Speaker { id: person.id, name: person.name },
         platform_roles: person.roles,
-        role_lookup: RoleLookup::Done,
+        lookups: RoleLookups::new(),
         language: Language::default(),
     })
 }
@@ -167,9 +167,10 @@ pub async fn decide(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<DecisionReply> {
+    let voter = &voter.on(&asked.id);
     let eligibility = persons::eligibility(tx, asked, &choice, voter).await?;
     if eligibility != VoteEligibility::Counts {
-        if voter.role_lookup == RoleLookup::Unanswered {
+        if voter.has_unknown_roles(&asked.id) {
             return Ok(DecisionReply::roles_unknown(voter));
         }
         reject_vote(tx, asked, voter, now).await?;
@@ -249,14 +250,15 @@ async fn allow(
             voter.words().grant_texts.all_halted,
         ));
     }
-    if voter.role_lookup == RoleLookup::Unanswered {
+    if voter.has_unknown_roles(&approval.id) {
         return Ok(DecisionReply::roles_unknown(voter));
     }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
         let is_new = votes::vote(tx, &approval.id, voter, now).await?;
         if is_new {
-            let fact = Fact::about(AuditKind::Voted, approval, &voter.speaker.id);
+            let fact = Fact::about(AuditKind::Voted, approval, &voter.speaker.id)
+                .with("channel", voter.channel.as_str());
             audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
         }
         let names = votes::names(tx, &approval.id).await?;

@@ -20,6 +20,7 @@ use crate::{
     journal::{
         event::{Decider, Decision, Status},
         ids::ConversationId,
+        role::Role,
     },
     store::{
         Tx,
@@ -177,6 +178,11 @@ async fn private_place(
         let roles = roles_by_person.get(id).cloned().unwrap_or_default();
         let person = voter(tx, access, known_by(id, roles)).await?;
         if persons::naming(tx, approval, &person).await? != VoteEligibility::Counts {
+            continue;
+        }
+        // Roles of the platform give no access in a private chat.
+        let talks = access.role(tx, &known_by(id, Vec::new())).await?;
+        if talks.is_none_or(|role| role < Role::Member) {
             continue;
         }
         let chat = places::private_with(tx, access.channel(), id).await?;

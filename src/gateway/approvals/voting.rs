@@ -26,7 +26,8 @@ pub(super) async fn withdraw(
         let text = voter.words().grant_texts.no_vote;
         return Ok(DecisionReply::new(DecisionOutcome::NotNow, text));
     }
-    let fact = Fact::about(AuditKind::VoteWithdrawn, approval, &voter.speaker.id);
+    let fact = Fact::about(AuditKind::VoteWithdrawn, approval, &voter.speaker.id)
+        .with("channel", voter.channel.as_str());
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
     let names = votes::names(tx, &approval.id).await?;
     let votes = show_votes(tx, approval, &names, now).await?;

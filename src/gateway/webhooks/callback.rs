@@ -13,7 +13,7 @@ use crate::{
     agent::approvers::Voter,
     gateway::{
         Gateway,
-        approvals::{Choice, DecisionOutcome, DecisionReply, decide, platform_roles},
+        approvals::{Choice, DecisionOutcome, DecisionReply, decide, platform_roles::RoleSource},
     },
     journal::event::Speaker,
     store::{approvals, channels::inbox},
@@ -88,14 +88,14 @@ pub async fn answer(
     if sealed.until <= now.timestamp() {
         return Ok(CallbackOutcome::Over);
     }
-    let role_lookup = platform_roles::recount_of(gateway, &sealed.approval).await?;
+    let lookups = RoleSource::new(gateway).recount_of(&sealed.approval).await?;
     let speaker = Speaker { id: format!("webhook:{name}"), name: name.to_owned() };
     let voter = Voter {
         speaker,
         channel: "webhook".into(),
         role: Some(role),
         platform_roles: vec![],
-        role_lookup,
+        lookups,
         language: Language::default(),
     };
     let write = gateway.store.write("answer", move |tx| {

@@ -110,14 +110,14 @@ pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, S
     Ok(rows.into_iter().map(vote).collect())
 }
 
-/// Deletes the vote of one account.
+/// Deletes the vote of one account. Returns whether there was one.
 pub async fn discard(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
     channel: &str,
     person: &str,
-) -> Result<()> {
-    sql!(
+) -> Result<bool> {
+    let discarded = sql!(
         tx,
         execute,
         "
@@ -128,5 +128,5 @@ pub async fn discard(
         channel,
         person
     );
-    Ok(())
+    Ok(discarded > 0)
 }

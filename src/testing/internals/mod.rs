@@ -26,7 +26,7 @@ pub mod admin {
 pub mod agent {
     pub use crate::agent::Agent;
     pub mod approvers {
-        pub use crate::agent::approvers::{RoleLookup, Voter};
+        pub use crate::agent::approvers::{RoleLookups, Voter};
     }
     pub mod catalog {
         pub use crate::agent::catalog::{

@@ -3,7 +3,7 @@
 use channels::{IncomingContent, Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::testing::{
-    agent::approvers::{RoleLookup, Voter},
+    agent::approvers::{RoleLookups, Voter},
     config::AgentEntry,
     gateway::approvals::{Choice, DecisionOutcome, by_id::decide_as},
     journal::{
@@ -131,7 +131,7 @@ pub(super) async fn decides_on(
         channel: channel.into(),
         role: Some(Role::Approver),
         platform_roles: vec![],
-        role_lookup: RoleLookup::Done,
+        lookups: RoleLookups::new(),
         language: Language::default(),
     };
     let answer = decide_as(&app.gateway, id, choice, voter).await.unwrap().unwrap();

@@ -3,7 +3,7 @@
 use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::testing::{
-    agent::approvers::{RoleLookup, Voter},
+    agent::approvers::{RoleLookups, Voter},
     clock::Clock as _,
     gateway::approvals::{Choice, DecisionOutcome, by_id},
     journal::{event::Speaker, role::Role},
@@ -43,7 +43,7 @@ async fn in_the_console(world: &World, person: &str, choice: Choice) -> (Decisio
         channel: "web".into(),
         role: Some(Role::Approver),
         platform_roles: vec![],
-        role_lookup: RoleLookup::Done,
+        lookups: RoleLookups::new(),
         language: Language::default(),
     };
     let answer = by_id::decide_as(&app.gateway, approval.id.as_str(), choice, voter).await;

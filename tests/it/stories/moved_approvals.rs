@@ -247,6 +247,29 @@ story! {
 }
 
 story! {
+    /// The roles of the chat where a moved approval was requested count for it alone.
+    /// Proves A6, A13.
+    async fn roles_of_another_chat_count_for_its_approval_alone(world: &mut World) {
+        world.guard("{ approvers = 'admins' }");
+        let bobs = bob_is_known(world).await;
+        world.room.calls("-70", "2", &["admin"]);
+        world.room.fails_next(Fault::Before(SendError::Gone("closed".into())));
+        asked_in_group(world).await;
+        assert_eq!(world.room.messages().last().unwrap().chat, "2", "{}", world.shown());
+        let moved = world.press("Allow once");
+        world.model_will(call("delete", json!({ "path": "b.txt" })));
+        let said = world.said("delete b.txt");
+        world.happens_at(bobs.clone(), ("2", &[]), said).await;
+        let own = world.press("Allow once");
+        world.happens_at(bobs.clone(), ("2", &[]), own).await;
+        assert_eq!(world.deletions(), 0, "Bob is no administrator of his own chat");
+        world.model_will(say("Done."));
+        world.happens_at(bobs, ("2", &[]), moved).await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
     /// If one topic ends, the approvals of the others stay; if the bot leaves the chat, none does.
     /// Proves A6.
     async fn the_end_of_a_topic_leaves_the_others(world: &mut World) {

@@ -39,6 +39,7 @@ pub(super) fn perform(shared: &Shared, asked: &Asked) -> Done {
         "typing" => open(state, asked).map(|_| Value::Null),
         "commands" => commands(state, asked),
         "register" => register(state, asked),
+        "guild" => guild(state, asked),
         "member" => member(state, asked),
         "callback" => interactions::callback(state, asked),
         "followup" => interactions::followup(state, asked),
@@ -65,6 +66,20 @@ fn open(state: &State, asked: &Asked) -> Result<u64, Refusal> {
         return Err(refusal(400, 50083, "Thread is archived"));
     }
     Ok(id)
+}
+
+/// The guild, without what only the connection is sent.
+fn guild(state: &State, asked: &Asked) -> Done {
+    if asked.id(1) != GUILD_ID {
+        return Err(refusal(404, 10004, "Unknown Guild"));
+    }
+    let mut guild = state.guild();
+    if let Some(fields) = guild.as_object_mut() {
+        fields.retain(|name, _| {
+            !["channels", "threads", "members", "member_count"].contains(&name.as_str())
+        });
+    }
+    Ok(guild)
 }
 
 /// A person's role in the guild.

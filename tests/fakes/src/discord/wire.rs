@@ -102,6 +102,7 @@ fn act(method: &Method, path: &[String]) -> Option<&'static str> {
         ("PATCH", ["channels", _, "messages", _]) => "edit",
         ("DELETE", ["channels", _, "messages", _]) => "delete",
         ("PUT", ["channels", _, "messages", _, "reactions", _, "@me"]) => "react",
+        ("GET", ["guilds", _]) => "guild",
         ("GET", ["guilds", _, "members", _]) => "member",
         ("POST", ["channels", _, "typing"]) => "typing",
         ("POST", ["interactions", _, _, "callback"]) => "callback",
