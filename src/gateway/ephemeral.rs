@@ -12,6 +12,24 @@ pub struct Ephemeral {
     pub what: Outgoing,
 }
 
+/// The emoji of a writing hand.
+const ACKNOWLEDGED_EMOJI: &str = "\u{270d}";
+
+impl Ephemeral {
+    /// The reply to a button press.
+    pub(super) fn toast(place: &Place, press: &str, text: String) -> Self {
+        let what = Outgoing::Toast { press: press.to_owned(), text, alert: false };
+        Self { place: place.clone(), what }
+    }
+
+    /// Shows the author of an edit that it was read.
+    pub(super) fn acknowledgement(place: &Place, message: &str) -> Self {
+        let emoji = ACKNOWLEDGED_EMOJI.to_owned();
+        let what = Outgoing::Reaction { message: message.to_owned(), emoji };
+        Self { place: place.clone(), what }
+    }
+}
+
 /// The delays before further attempts, where the platform names none. They are short because people
 /// do not wait long for the reaction to a press.
 const WAITS: [Duration; 3] =

@@ -178,7 +178,9 @@ async fn notice(
     let words = Language::of(person.language.as_deref()).words();
     let text = words.failed(words.broken, &incoming.key);
     match &incoming.what {
-        IncomingContent::Press { press, .. } => Some(receive::toast(&incoming.place, press, text)),
+        IncomingContent::Press { press, .. } => {
+            Some(Ephemeral::toast(&incoming.place, press, text))
+        }
         IncomingContent::Text { message, addressed: true, .. } => {
             let group = incoming.place.kind == PlaceKind::Group;
             if group && !may_talk(gateway, context, person.clone()).await {

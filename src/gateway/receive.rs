@@ -208,23 +208,13 @@ async fn store_update_from(
             let Some(conversation) = here else { return Ok(UpdateOutcome::Stored) };
             let edit = Edit { by, message, text, folded: folded.as_ref() };
             approvals::edits::edited(tx, &conversation, edit, context.now).await?;
-            Ok(context.limits.reactions.then(|| acknowledgement(&incoming.place, message)).into())
+            Ok(context
+                .limits
+                .reactions
+                .then(|| Ephemeral::acknowledgement(&incoming.place, message))
+                .into())
         }
-        Content::Press { press, message, data, reason } => {
-            let (channel, reason) = (context.channel.as_str(), reason.as_deref());
-            let pressed = ButtonPress { channel, place: &incoming.place, message, data, reason };
-            let roles = person.roles.clone();
-            let voter = Voter {
-                speaker: by,
-                channel: channel.into(),
-                role: Some(role),
-                platform_roles: roles,
-                lookups: lookups.clone(),
-                language: language::of_presser(tx, context, incoming, person).await?,
-            };
-            let text = approvals::press(tx, pressed, &voter, context.now).await?;
-            Ok(UpdateOutcome::Replied(toast(&incoming.place, press, text)))
-        }
+        Content::Press { .. } => pressed(tx, context, prepared, Sender { person, role }).await,
         Content::Unsupported { content, .. } if incoming.place.kind == PlaceKind::Private => {
             unsupported(tx, context, incoming, person, content).await?;
             Ok(UpdateOutcome::Stored)
@@ -237,6 +227,30 @@ async fn store_update_from(
             Ok(UpdateOutcome::Stored)
         }
     }
+}
+
+/// Handles the press of a button.
+async fn pressed(
+    tx: &mut Tx<'_>,
+    context: &IntakeContext,
+    Prepared { incoming, lookups, .. }: &Prepared,
+    Sender { person, role }: Sender<'_>,
+) -> Result<UpdateOutcome> {
+    let Content::Press { press, message, data, reason } = &incoming.what else {
+        return Ok(UpdateOutcome::Stored);
+    };
+    let (channel, reason) = (context.channel.as_str(), reason.as_deref());
+    let pressed = ButtonPress { channel, place: &incoming.place, message, data, reason };
+    let voter = Voter {
+        speaker: Speaker { id: person.id.clone(), name: person.name.clone() },
+        channel: channel.into(),
+        role: Some(role),
+        platform_roles: person.roles.clone(),
+        lookups: lookups.clone(),
+        language: language::of_presser(tx, context, incoming, person).await?,
+    };
+    let text = approvals::press(tx, pressed, &voter, context.now).await?;
+    Ok(UpdateOutcome::Replied(Ephemeral::toast(&incoming.place, press, text)))
 }
 
 /// The attachments of a message.
@@ -340,9 +354,6 @@ async fn rate_limited(
     })
 }
 
-/// The emoji of a writing hand.
-const ACKNOWLEDGED_EMOJI: &str = "\u{270d}";
-
 async fn unsupported(
     tx: &mut Tx<'_>,
     context: &IntakeContext,
@@ -366,7 +377,7 @@ async fn reply_to_stranger(
 ) -> Result<Option<Ephemeral>> {
     let place = &incoming.place;
     match &incoming.what {
-        Content::Press { press, .. } => Ok(Some(toast(
+        Content::Press { press, .. } => Ok(Some(Ephemeral::toast(
             place,
             press,
             Language::of(person.language.as_deref()).words().not_yours.to_owned(),
@@ -381,16 +392,4 @@ async fn reply_to_stranger(
         }
         _ => Ok(None),
     }
-}
-
-/// Shows the author of an edit that it was read.
-fn acknowledgement(place: &Place, message: &str) -> Ephemeral {
-    let what =
-        Outgoing::Reaction { message: message.to_owned(), emoji: ACKNOWLEDGED_EMOJI.to_owned() };
-    Ephemeral { place: place.clone(), what }
-}
-
-pub(super) fn toast(place: &Place, press: &str, text: String) -> Ephemeral {
-    let what = Outgoing::Toast { press: press.to_owned(), text, alert: false };
-    Ephemeral { place: place.clone(), what }
 }

@@ -115,14 +115,13 @@ impl Discord {
     /// guild and its roles, once.
     async fn guild_of(&self, room: u64) -> Result<u64, Failure> {
         let known = self.guilds().of_room(room);
-        let guild = match known {
-            Some(guild) => guild,
-            None => {
-                let channel =
-                    self.api.call(Route::get(format!("channels/{room}")), Body::Empty).await?;
-                let unknown = || Failure::Unsent("the channel is in no guild".to_owned());
-                self.guilds().learn_room(&channel).ok_or_else(unknown)?
-            }
+        let guild = if let Some(guild) = known {
+            guild
+        } else {
+            let route = Route::get(format!("channels/{room}"));
+            let channel = self.api.call(route, Body::Empty).await?;
+            let unknown = || Failure::Unsent("the channel is in no guild".to_owned());
+            self.guilds().learn_room(&channel).ok_or_else(unknown)?
         };
         if !self.guilds().knows_roles(guild) {
             let content = self.api.call(Route::get(format!("guilds/{guild}")), Body::Empty).await?;

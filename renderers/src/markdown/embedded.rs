@@ -52,7 +52,7 @@ fn name(data: &str, count: usize) -> String {
 /// The bytes of the data; `None` if they are not those of a picture.
 fn decoded(data: &str) -> Option<Vec<u8>> {
     let (head, body) = data.split_once(',')?;
-    let body = percent_decoded(body);
+    let body: Vec<u8> = percent_encoding::percent_decode_str(body).collect();
     if !head.to_ascii_lowercase().ends_with(";base64") {
         return Some(body).filter(|body| !body.is_empty());
     }
@@ -61,24 +61,6 @@ fn decoded(data: &str) -> Option<Vec<u8>> {
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let bytes = GeneralPurpose::new(&STANDARD, config).decode(signs).ok()?;
     Some(bytes).filter(|bytes| !bytes.is_empty())
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    let (bytes, mut at) = (text.as_bytes(), 0);
-    let mut decoded = Vec::with_capacity(bytes.len());
-    while let Some(byte) = bytes.get(at) {
-        let high = bytes.get(at + 1).and_then(digit);
-        let low = bytes.get(at + 2).and_then(digit);
-        if let (b'%', Some(high), Some(low)) = (byte, high, low) {
-            decoded.push(high * 16 + low);
-            at += 3;
-        } else {
-            decoded.push(*byte);
-            at += 1;
-        }
-    }
-    decoded
 }
 
 #[cfg(test)]
