@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use channels::{
-    Batch, FileRef, Incoming, IncomingContent as Content, Outgoing, Person, Place, PlaceKind,
+    Batch, FileRef, Incoming, IncomingContent as Content, Outgoing, Person, PlaceKind,
     incoming::Batches,
 };
 use chrono::TimeDelta;
