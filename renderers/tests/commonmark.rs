@@ -182,13 +182,28 @@ impl SpecExample {
     }
 }
 
+/// Where a tag ends: at the first `>` that is in no quoted value.
+fn end_of_tag(tag: &str) -> usize {
+    let mut quote = None;
+    for (at, c) in tag.char_indices() {
+        match (quote, c) {
+            (None, '>') => return at,
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            _ => {}
+        }
+    }
+    tag.find('>').unwrap_or(tag.len())
+}
+
 /// The text of the HTML that an example results in, with the alternative texts of pictures.
 fn text_of(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
     while let Some((before, tag)) = rest.split_once('<') {
         text.push_str(before);
-        let (tag, after) = tag.split_once('>').unwrap_or((tag, ""));
+        let (tag, after) = tag.split_at(end_of_tag(tag));
+        let after = after.strip_prefix('>').unwrap_or(after);
         // A break or the end of a block separates words.
         if tag.starts_with(['/', 'b', 'h', 'l', 'p', 'd', 't', 'i']) {
             text.push(' ');
