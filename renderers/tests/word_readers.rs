@@ -218,7 +218,7 @@ enum Outcome {
 
 /// What [`WordReader::read`] starts. The result is the time and the text, or empty after an error.
 #[test]
-#[ignore = "reads the file that the environment names"]
+#[ignore = "readers_of_word_files_are_compared starts it"]
 fn one_file_is_read() {
     let path = PathBuf::from(std::env::var_os("WORD_FILE").expect("it names a file"));
     let bytes = fs::read(&path).expect("it is readable");

@@ -152,11 +152,6 @@ impl Guilds {
         if joined { rooms } else { Vec::new() }
     }
 
-    /// Whether the roles of the guild are known. Every guild has at least one.
-    pub(super) fn knows_roles(&self, guild: u64) -> bool {
-        self.known.get(&guild).is_some_and(|guild| !guild.roles.is_empty())
-    }
-
     /// Records where a channel is. Returns its guild.
     pub(super) fn learn_room(&mut self, room: &Value) -> Option<u64> {
         let room = self.stand(room, &room["guild_id"])?;

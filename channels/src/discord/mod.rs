@@ -33,11 +33,15 @@ mod rooms;
 mod send;
 
 use parking_lot::{Mutex, MutexGuard};
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -64,6 +68,9 @@ pub struct Discord {
     words: AdapterTexts,
     admission: Admission,
     guilds: Mutex<Guilds>,
+    /// When the platform was asked for each guild. Locked while it is, so that lookups for several
+    /// people ask once.
+    asked: tokio::sync::Mutex<HashMap<u64, Instant>>,
     pending_acknowledgements: PendingAcknowledgements,
     /// Private chats known from earlier runs.
     private: Mutex<BTreeSet<u64>>,
@@ -83,6 +90,7 @@ impl Discord {
             words: config.words,
             admission: config.admission,
             guilds: Mutex::default(),
+            asked: tokio::sync::Mutex::default(),
             pending_acknowledgements: PendingAcknowledgements::default(),
             private: Mutex::default(),
         }
@@ -111,8 +119,8 @@ impl Discord {
         }
     }
 
-    /// The guild of a channel. A node without the connection of the bot asks the platform for the
-    /// guild and its roles, once.
+    /// The guild of a channel, whose roles are at most a minute old. The platform is asked, because
+    /// a node without the connection of the bot hears of no changes.
     async fn guild_of(&self, room: u64) -> Result<u64, Failure> {
         let known = self.guilds().of_room(room);
         let guild = if let Some(guild) = known {
@@ -123,9 +131,11 @@ impl Discord {
             let unknown = || Failure::Unsent("the channel is in no guild".to_owned());
             self.guilds().learn_room(&channel).ok_or_else(unknown)?
         };
-        if !self.guilds().knows_roles(guild) {
+        let mut asked = self.asked.lock().await;
+        if asked.get(&guild).is_none_or(|at| at.elapsed() >= KNOWN_FOR) {
             let content = self.api.call(Route::get(format!("guilds/{guild}")), Body::Empty).await?;
             self.guilds().learn(&content);
+            asked.insert(guild, Instant::now());
         }
         Ok(guild)
     }
@@ -138,6 +148,9 @@ impl Discord {
         self.private.lock().clone()
     }
 }
+
+/// How long the roles of a guild are known, as those of a person on Telegram.
+const KNOWN_FOR: Duration = Duration::from_mins(1);
 
 /// <https://discord.com/developers/docs/resources/message#create-message> counts code points,
 /// including those of markup and URLs. The upload limit depends on the guild: `send` reports files

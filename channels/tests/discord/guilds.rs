@@ -94,7 +94,11 @@ async fn roles_are_looked_up_without_a_connection() {
     let private = Place { kind: PlaceKind::Private, ..general.clone() };
     assert_eq!(channel.roles(&private, &bob.to_string()).await.unwrap(), [""; 0]);
     let asked = |act: &str| fake.calls().iter().filter(|call| call.act == act).count();
-    assert_eq!((asked("channel"), asked("guild")), (1, 2), "each is learned once");
+    assert_eq!(
+        (asked("channel"), asked("guild")),
+        (1, 2),
+        "each is asked for once, and again after a failure"
+    );
 }
 
 /// Proves M12.
