@@ -9,7 +9,7 @@ use super::{
     asides, chart,
     docx_frames::{FramedParagraph, WordFrame, add_table},
     docx_lists::WordLists,
-    docx_paragraphs::WordParagraph,
+    docx_paragraphs::{WordParagraph, note_name},
     docx_styles::{self, NamedStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
@@ -17,7 +17,6 @@ use super::{
     words::{EdgeTexts, Words},
     xml::{XmlElement, XmlNode, walk},
 };
-use crate::document::COMMENT_NAME;
 
 /// The styles of quotes in Word and in the renderers.
 const QUOTES: [&str; 3] = ["Quote", "QuoteRtl", "IntenseQuote"];
@@ -153,12 +152,12 @@ impl WordBody {
             "bookmarkEnd" => self.bookmark = None,
             name => {
                 let Some(paragraph) = self.paragraphs.last_mut() else { return };
-                match (name, element.attribute("id"), &self.bookmark) {
-                    ("footnoteReference" | "endnoteReference", Some(id), Some(bookmark)) => {
+                match (name, &self.bookmark) {
+                    ("footnoteReference" | "endnoteReference", Some(bookmark)) => {
                         let note = self.marked_notes.entry(bookmark.clone());
-                        note.or_insert_with(|| id.to_owned());
+                        note.or_insert_with(|| note_name(element));
                     }
-                    ("rStyle", ..) => {
+                    ("rStyle", _) => {
                         let style = element.attribute("val").unwrap_or_default();
                         paragraph.style_run(docx_styles::resolved(&self.styles, style).script);
                     }
@@ -247,12 +246,11 @@ impl WordBody {
             let Some(content) = frame.content() else { return };
             words = content;
         }
-        match (level, paragraph.list) {
+        // Headings are counted as well, because labels such as `2.1` contain their numbers.
+        let mark = paragraph.list.map(|list| self.lists.mark(&list, paragraph.depth));
+        match (level, mark) {
             (Some(level), _) => words.heading(level, text.trim_matches('*')),
-            (None, Some(list)) => {
-                let mark = self.lists.mark(&list, paragraph.depth);
-                words.item(paragraph.depth, &mark, text);
-            }
+            (None, Some(mark)) => words.item(paragraph.depth, &mark, text),
             (None, None) if QUOTES.contains(&paragraph.style.as_str()) => words.quote(text),
             (None, None) => words.text(text),
         }
@@ -283,10 +281,8 @@ impl WordBody {
                     if matches!(element.name.as_str(), "footnote" | "endnote" | "comment") =>
                 {
                     let who = element.attribute("author").map(|who| format!(" {who}"));
-                    let id = element.attribute("id").unwrap_or_default();
-                    let prefix = if element.name == "comment" { COMMENT_NAME } else { "" };
-                    let id = format!("{prefix}{id}");
-                    all.push((format!("{id}{}", who.unwrap_or_default()), Words::default()));
+                    let id = note_name(element) + &who.unwrap_or_default();
+                    all.push((id, Words::default()));
                 }
                 XmlNode::Close("footnote" | "endnote" | "comment") => {
                     if let Some((_, words)) = all.last_mut() {

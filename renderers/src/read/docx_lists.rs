@@ -1,13 +1,15 @@
-//! The lists of a Word file: which of their levels are numbered, and their numbers.
+//! The lists of a Word file: which of their levels are numbered, and the labels of their items.
 
 use std::collections::HashMap;
 
 use super::{
     archive::Archive,
+    item_labels::{LabelNumerals, item_mark},
     reading::ReadError,
     words::ItemMark,
     xml::{XmlElement, XmlNode, walk},
 };
+use crate::package::numerals::Numerals;
 
 const LEVELS: usize = 9;
 
@@ -24,10 +26,18 @@ pub struct WordLists {
 /// An abstract numbering.
 #[derive(Default)]
 struct ListKind {
-    is_numbered: [bool; LEVELS],
-    /// For levels of tasks, whether they are done.
-    tasks: [Option<bool>; LEVELS],
-    starts: [Option<u64>; LEVELS],
+    levels: [WordLevel; LEVELS],
+}
+
+#[derive(Default)]
+struct WordLevel {
+    /// `None` where the level is not numbered.
+    numerals: Option<LabelNumerals>,
+    /// The label, with `%1` to `%9` for the numbers of the levels.
+    text: Option<String>,
+    /// Whether all numbers of the label are digits.
+    is_legal: bool,
+    start: Option<u64>,
 }
 
 #[derive(Default)]
@@ -53,29 +63,47 @@ impl WordLists {
 
     /// Counts a paragraph of a list and returns what it begins with.
     pub fn mark(&mut self, id: &str, level: usize) -> ItemMark {
-        let task = self.kind_of(id).and_then(|kind| kind.tasks[level.min(LEVELS - 1)]);
-        let number = self.count(id, level);
-        let counted = number.map_or(ItemMark::Bullet, ItemMark::Number);
-        task.map_or(counted, ItemMark::Task)
-    }
-
-    fn kind_of(&self, id: &str) -> Option<&ListKind> {
-        self.kinds.get(&self.lists.get(id)?.kind)
-    }
-
-    /// Counts a paragraph of a list and returns its number, if that level is numbered.
-    fn count(&mut self, id: &str, level: usize) -> Option<u64> {
         let level = level.min(LEVELS - 1);
-        let list = self.lists.get(id)?;
-        let kind = self.kinds.get(&list.kind)?;
+        let Some(list) = self.lists.get(id) else { return ItemMark::Bullet };
+        let Some(kind) = self.kinds.get(&list.kind) else { return ItemMark::Bullet };
         let is_own = list.starts.iter().any(Option::is_some);
         let key = if is_own { id.to_owned() } else { format!("kind {}", list.kind) };
         let counts = self.counts.entry(key).or_default();
-        let first = list.starts[level].or(kind.starts[level]).unwrap_or(1);
-        let number = counts[level].map_or(first, |last| last.saturating_add(1));
+        let first = |level: usize| list.starts[level].or(kind.levels[level].start).unwrap_or(1);
+        let number = counts[level].map_or(first(level), |last| last.saturating_add(1));
         counts[level] = Some(number);
         counts[level + 1..].fill(None);
-        kind.is_numbered[level].then_some(number)
+        let own = &kind.levels[level];
+        if let Some(done) = own.text.as_deref().and_then(task) {
+            return ItemMark::Task(done);
+        }
+        if own.numerals.is_none() {
+            return ItemMark::Bullet;
+        }
+        let numbers = std::array::from_fn(|at| counts[at].unwrap_or_else(|| first(at)));
+        item_mark(&kind.label(level, &numbers), level, number)
+    }
+}
+
+impl ListKind {
+    /// The label of an item, given the last numbers of all levels.
+    fn label(&self, level: usize, numbers: &[u64; LEVELS]) -> String {
+        let own = &self.levels[level];
+        let Some(pattern) = &own.text else { return format!("{}.", numbers[level]) };
+        let mut label = String::new();
+        let mut signs = pattern.chars().peekable();
+        while let Some(sign) = signs.next() {
+            let digit = signs.peek().and_then(|next| next.to_digit(10));
+            let other = digit.filter(|digit| sign == '%' && *digit > 0);
+            let Some(other) = other.map(|digit| digit as usize - 1) else {
+                label.push(sign);
+                continue;
+            };
+            signs.next();
+            let numerals = self.levels[other].numerals.filter(|_| !own.is_legal);
+            label.push_str(&numerals.unwrap_or(LabelNumerals::DIGITS).write(numbers[other]));
+        }
+        label
     }
 }
 
@@ -98,19 +126,10 @@ impl ListReader {
             ("lvl" | "lvlOverride", _) => {
                 self.level = element.number("ilvl").unwrap_or(0).min(LEVELS - 1);
             }
-            ("numFmt", None) => {
-                let is_numbered = !matches!(attribute("val").as_str(), "bullet" | "none");
-                let level = self.level;
-                self.kind().is_numbered[level] = is_numbered;
-            }
-            ("lvlText", None) => {
-                let level = self.level;
-                self.kind().tasks[level] = task(&attribute("val"));
-            }
-            ("start", None) => {
-                let level = self.level;
-                self.kind().starts[level] = start();
-            }
+            ("numFmt", None) => self.level().numerals = numerals(&attribute("val")),
+            ("lvlText", None) => self.level().text = Some(attribute("val")),
+            ("isLgl", None) => self.level().is_legal = element.is_on(),
+            ("start", None) => self.level().start = start(),
             ("num", _) => self.list = Some(attribute("numId")),
             ("abstractNumId", Some(list)) => {
                 self.found.lists.entry(list.clone()).or_default().kind = attribute("val");
@@ -122,9 +141,23 @@ impl ListReader {
         }
     }
 
-    fn kind(&mut self) -> &mut ListKind {
-        self.found.kinds.entry(self.kind.clone()).or_default()
+    fn level(&mut self) -> &mut WordLevel {
+        let kind = self.found.kinds.entry(self.kind.clone()).or_default();
+        &mut kind.levels[self.level]
     }
+}
+
+/// How a level with this number format is counted; `None` if it is not. Numbers in words and of
+/// other scripts are written as digits.
+fn numerals(format: &str) -> Option<LabelNumerals> {
+    let is_upper = format.starts_with("upper");
+    let numerals = match format {
+        "bullet" | "none" => return None,
+        "lowerLetter" | "upperLetter" => Numerals::Letters,
+        "lowerRoman" | "upperRoman" => Numerals::Roman,
+        _ => Numerals::Digits,
+    };
+    Some(LabelNumerals { numerals, is_upper, repeats: true })
 }
 
 /// Whether the task with this bullet is done; `None` if it is no box.

@@ -95,13 +95,8 @@ impl WordParagraph {
             }
             "num" | "sub" | "sup" | "deg" => self.plain(math_mark(&element.name)),
             "noBreakHyphen" => self.push("-"),
-            "footnoteReference" | "endnoteReference" => {
-                let id = element.attribute("id").unwrap_or_default();
-                self.plain(&format!("[^{id}]"));
-            }
-            "commentReference" => {
-                let id = element.attribute("id").unwrap_or_default();
-                self.plain(&format!("[^{COMMENT_NAME}{id}]"));
+            "footnoteReference" | "endnoteReference" | "commentReference" => {
+                self.plain(&format!("[^{}]", note_name(element)));
             }
             "docPr" => {
                 let says = element.attribute("descr").or_else(|| element.attribute("title"));
@@ -207,6 +202,17 @@ impl WordParagraph {
     fn plain(&mut self, text: &str) {
         self.line.push_plain(text);
     }
+}
+
+/// The name of a footnote, an endnote or a comment, or of the one that a mark refers to. Each of the
+/// three is counted on its own.
+pub fn note_name(element: &XmlElement) -> String {
+    let prefix = match element.name.as_str() {
+        "comment" | "commentReference" => COMMENT_NAME,
+        "endnote" | "endnoteReference" => "endnote-",
+        _ => "",
+    };
+    format!("{prefix}{}", element.attribute("id").unwrap_or_default())
 }
 
 /// What a value of `w:vertAlign` says.

@@ -7,11 +7,11 @@
 //!   entities
 //! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments
 //! - `words`: paragraphs, formatting, lists and tables as Markdown; `line_starts`: what is escaped in
-//!   them; `tables`: tables being read
+//!   them; `item_labels`: the labels of numbered items; `tables`: tables being read
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs`, `docx_styles` and `symbol_fonts`,
-//!   `pptx`, `odf` with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and
+//!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and
 //!   `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `escapes` and
 //!   `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
 //!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines` and `grid`, `html`
@@ -41,6 +41,7 @@ pub mod html;
 mod html_lists;
 mod html_marks;
 mod html_tables;
+mod item_labels;
 pub mod kind;
 mod labels;
 pub mod limits;
@@ -58,6 +59,7 @@ mod pdf;
 mod pdf_blocks;
 mod pdf_marks;
 mod pptx;
+mod pptx_lists;
 mod printed_labels;
 mod printed_lists;
 mod reading;

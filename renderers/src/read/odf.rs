@@ -359,8 +359,8 @@ impl OdfBody {
             match (level, self.lists.depth()) {
                 (Some(level), _) => self.words.heading(level, text.trim_matches('*')),
                 (None, Some(depth)) => {
-                    let number = self.lists.number();
-                    self.words.numbered(depth, number, &text);
+                    let mark = self.lists.mark();
+                    self.words.item(depth, &mark, &text);
                 }
                 (None, None) => self.words.text(&text),
             }

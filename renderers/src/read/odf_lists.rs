@@ -1,22 +1,59 @@
-//! The lists of an OpenDocument file: which of their levels are numbered, and their numbers.
+//! The lists of an OpenDocument file: which of their levels are numbered, and the labels of their
+//! items.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::xml::XmlElement;
+use super::{
+    item_labels::{LabelNumerals, item_mark},
+    words::ItemMark,
+    xml::XmlElement,
+};
+use crate::package::numerals::Numerals;
 
-/// Lists deeper than this are read as lists of this depth.
-const LEVELS: usize = 9;
+/// The last level that has a style of its own, counted from one. Deeper lists have that style.
+const DEEPEST: usize = 10;
 
 /// The styles of lists, and the lists that are open.
 #[derive(Default)]
 pub struct OdfLists {
     /// The style that is being read.
     style: String,
-    /// The numbered levels of styles, counted from one.
-    numbered: HashSet<(String, usize)>,
+    /// The numbered levels, by the name of their style.
+    styles: HashMap<String, HashMap<usize, NumberedLevel>>,
     open: Vec<OdfList>,
     /// The last number of each outermost list that has ended, by its style.
     ended: HashMap<String, u64>,
+}
+
+/// A numbered level of a style.
+struct NumberedLevel {
+    numerals: LabelNumerals,
+    prefix: String,
+    suffix: String,
+    /// How many numbers the label has: those of the outer levels are before its own.
+    shown: usize,
+}
+
+impl NumberedLevel {
+    /// The level that an element describes; `None` if it shows no number.
+    fn read(element: &XmlElement) -> Option<Self> {
+        let attribute = |name: &str| element.attribute(name).unwrap_or_default().to_owned();
+        let format = element.attribute("num-format").unwrap_or("1");
+        let numerals = match format {
+            "" => return None,
+            "a" | "A" => Numerals::Letters,
+            "i" | "I" => Numerals::Roman,
+            _ => Numerals::Digits,
+        };
+        let is_upper = matches!(format, "A" | "I");
+        let repeats = element.attribute("num-letter-sync") == Some("true");
+        Some(Self {
+            numerals: LabelNumerals { numerals, is_upper, repeats },
+            prefix: attribute("num-prefix"),
+            suffix: attribute("num-suffix"),
+            shown: element.number("display-levels").unwrap_or(1),
+        })
+    }
 }
 
 struct OdfList {
@@ -32,10 +69,10 @@ impl OdfLists {
         let name = || element.attribute("name").unwrap_or_default();
         match element.name.as_str() {
             "list-style" => name().clone_into(&mut self.style),
-            "list-level-style-number" if element.attribute("num-format") != Some("") => {
+            "list-level-style-number" => {
                 let level = element.number("level").unwrap_or(1);
-                if level <= LEVELS + 1 {
-                    self.numbered.insert((self.style.clone(), level));
+                if let Some(numbered) = NumberedLevel::read(element).filter(|_| level <= DEEPEST) {
+                    self.styles.entry(self.style.clone()).or_default().insert(level, numbered);
                 }
             }
             _ => {}
@@ -72,11 +109,21 @@ impl OdfLists {
         self.open.len().checked_sub(1)
     }
 
-    /// The number of a paragraph, if it is the first of an item of a numbered list.
-    pub fn number(&mut self) -> Option<u64> {
-        let level = self.open.len().min(LEVELS + 1);
-        let list = self.open.last_mut().filter(|list| list.begins)?;
-        list.begins = false;
-        self.numbered.contains(&(list.style.clone(), level)).then_some(list.last)
+    /// The mark of a paragraph. Only the first of an item of a numbered list has its number.
+    pub fn mark(&mut self) -> ItemMark {
+        let depth = self.open.len();
+        let Some(list) = self.open.last_mut() else { return ItemMark::Bullet };
+        let (begins, number) = (std::mem::take(&mut list.begins), list.last);
+        let levels = self.styles.get(&list.style);
+        let level = |level: usize| levels.and_then(|levels| levels.get(&level.min(DEEPEST)));
+        let Some(own) = level(depth).filter(|_| begins) else { return ItemMark::Bullet };
+        let shown = (1..=depth).skip(depth.saturating_sub(own.shown.max(1)));
+        let numbers = shown.filter_map(|at| {
+            let last = self.open.get(at - 1)?.last;
+            Some(level(at)?.numerals.write(last))
+        });
+        let numbers: Vec<String> = numbers.collect();
+        let label = [own.prefix.as_str(), &numbers.join("."), &own.suffix].concat();
+        item_mark(&label, depth - 1, number)
     }
 }

@@ -10,6 +10,7 @@ use super::{
     docx_lists::task,
     limits,
     links::{escaped, links, within},
+    pptx_lists::{Numbering, SlideLists},
     reading::{Kind, ReadError, Reading},
     tables::{MERGED_LEFT, MERGED_UP, Tables},
     words::{ItemMark, Line, Marks, Script, Words},
@@ -166,10 +167,10 @@ struct SlideReader {
     bulleted: bool,
     /// For a task, whether it is done.
     task: Option<bool>,
-    /// The first number of the list that the paragraph belongs to.
-    first_number: Option<u64>,
-    /// The numbers of the lists of this shape.
-    numbers: ListNumbers,
+    /// The numbered list that the paragraph belongs to.
+    numbering: Option<Numbering>,
+    /// How far the lists of this shape are counted.
+    lists: SlideLists,
     /// The targets of links by their ids.
     targets: HashMap<String, String>,
     in_run: bool,
@@ -218,10 +219,10 @@ impl SlideReader {
                     self.words.paragraph(&format!("![{says}]"));
                 }
             }
-            "txBody" => self.numbers = ListNumbers::default(),
+            "txBody" => self.lists = SlideLists::default(),
             "p" => {
                 (self.line, self.depth, self.bulleted) = (Some(Line::default()), 0, false);
-                (self.first_number, self.open_target, self.task) = (None, None, None);
+                (self.numbering, self.open_target, self.task) = (None, None, None);
             }
             "pPr" => self.depth = element.number("lvl").unwrap_or(0),
             "buChar" => {
@@ -230,7 +231,7 @@ impl SlideReader {
             }
             "buAutoNum" => {
                 self.bulleted = true;
-                self.first_number = Some(element.number("startAt").unwrap_or(1) as u64);
+                self.numbering = Some(Numbering::read(element));
             }
             "rPr" => {
                 let is = |name| matches!(element.attribute(name), Some("1" | "true"));
@@ -316,13 +317,12 @@ impl SlideReader {
         if self.tables.take(&text) {
             return;
         }
-        let first = self.first_number.filter(|_| !text.is_empty());
-        let number = self.numbers.next(self.depth, first);
+        let numbering = self.numbering.take().filter(|_| !text.is_empty());
+        let counted = self.lists.mark(self.depth, numbering);
         match self.placeholder.as_str() {
             "title" | "ctrTitle" => self.words.heading(3, text.trim_matches('*')),
             "sldNum" | "dt" | "ftr" => {}
             _ if self.depth > 0 || self.bulleted => {
-                let counted = number.map_or(ItemMark::Bullet, ItemMark::Number);
                 let mark = self.task.map_or(counted, ItemMark::Task);
                 self.words.item(self.depth, &mark, &text);
             }
@@ -337,30 +337,5 @@ fn script(baseline: &str) -> Script {
         Ok(shift) if shift > 0.0 => Script::Raised,
         Ok(shift) if shift < 0.0 => Script::Lowered,
         _ => Script::Level,
-    }
-}
-
-/// The numbers of lists, by the depth of their items.
-#[derive(Default)]
-struct ListNumbers(Vec<OpenNumbers>);
-
-#[derive(Default, Clone, Copy)]
-struct OpenNumbers {
-    /// The number that the list begins with; `None` between lists.
-    first: Option<u64>,
-    last: u64,
-}
-
-impl ListNumbers {
-    /// The number of a paragraph; `first` is that of its list, if it is numbered. Items continue
-    /// the list before them if it has the same first number and nothing of less depth is between.
-    fn next(&mut self, depth: usize, first: Option<u64>) -> Option<u64> {
-        let depth = depth.min(8);
-        self.0.resize(depth + 1, OpenNumbers::default());
-        let list = &mut self.0[depth];
-        let continues = list.first.is_some() && list.first == first;
-        list.last = if continues { list.last.saturating_add(1) } else { first.unwrap_or(0) };
-        list.first = first;
-        first.map(|_| list.last)
     }
 }

@@ -226,11 +226,6 @@ impl Words {
         self.item(depth, &ItemMark::Bullet, text);
     }
 
-    /// A list item with its number, or a bullet; `depth` starts at 0.
-    pub fn numbered(&mut self, depth: usize, number: Option<u64>, text: &str) {
-        self.item(depth, &number.map_or(ItemMark::Bullet, ItemMark::Number), text);
-    }
-
     /// A list item; `depth` starts at 0.
     pub fn item(&mut self, depth: usize, mark: &ItemMark, text: &str) {
         if text.is_empty() || self.is_full() {

@@ -161,3 +161,16 @@ fn footnotes_of_opendocument_stand_apart_from_the_text() {
                   [^1]: Only for members\n\n[^2]: Only for members";
     assert_eq!(words("a.odt", &open_document("text", "", &content)), wanted);
 }
+
+#[test]
+fn items_of_opendocument_keep_their_labels() {
+    let content = "<t:list-style s:name='L'><t:list-level-style-number t:level='1' s:num-format='I' \
+        s:num-prefix='§ '/><t:list-level-style-number t:level='2' s:num-format='1' s:num-suffix='.' \
+        t:display-levels='2'/><t:list-level-style-number t:level='3' s:num-format='a' \
+        s:num-suffix=')'/></t:list-style>\
+        <t:list t:style-name='L'><t:list-item><t:p>one</t:p></t:list-item><t:list-item><t:p>two</t:p>\
+        <t:list><t:list-item><t:p>in</t:p><t:list><t:list-item><t:p>deep</t:p></t:list-item></t:list>\
+        </t:list-item></t:list></t:list-item></t:list>";
+    let wanted = "§ I one\n§ II two\n    II.1. in\n        a) deep";
+    assert_eq!(words("a.odt", &open_document("text", "", content)), wanted);
+}

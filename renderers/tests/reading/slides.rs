@@ -64,6 +64,26 @@ fn comments_of_slides_are_read_at_their_slide() {
 }
 
 #[test]
+fn items_of_slides_keep_their_labels() {
+    let source = markdown::read("# One\n\n1. one\n2. two\n").unwrap();
+    let rendered = render(&source, Format::Pptx).unwrap().bytes;
+    for (kind, labels) in [
+        ("arabicPeriod", ["1.", "2."]),
+        ("arabicPlain", ["1.", "2."]),
+        ("alphaUcPeriod", ["A.", "B."]),
+        ("romanLcParenR", ["i)", "ii)"]),
+        ("alphaLcParenBoth", ["(a)", "(b)"]),
+    ] {
+        let slides = changed(&rendered, "ppt/slides/slide1.xml", |xml| {
+            xml.replace("type=\"arabicPeriod\"", &format!("type=\"{kind}\""))
+        });
+        let wanted = format!("{} one\n{} two", labels[0], labels[1]);
+        let read = words("a.pptx", &slides);
+        assert!(read.contains(&wanted), "{kind}: {read}");
+    }
+}
+
+#[test]
 fn a_hidden_slide_is_marked() {
     let mut rendered =
         render(&markdown::read("# One\n\n---\n\n# Two\n").unwrap(), Format::Pptx).unwrap();

@@ -72,6 +72,71 @@ fn lists_of_word_files_keep_their_numbers() {
     assert!(read.starts_with(wanted), "{read}");
 }
 
+/// A contract: headings count, and clauses have the numbers of their headings.
+#[test]
+fn items_of_word_files_keep_their_labels() {
+    let level = |at: usize, format: &str, text: &str, more: &str| {
+        format!(
+            "<w:lvl w:ilvl='{at}'><w:start w:val='1'/><w:numFmt w:val='{format}'/>{more}\
+             <w:lvlText w:val='{text}'/></w:lvl>"
+        )
+    };
+    let levels = [
+        level(0, "upperRoman", "Article %1", ""),
+        level(1, "decimal", "%1.%2", "<w:isLgl/>"),
+        level(2, "lowerLetter", "(%3)", ""),
+    ];
+    let numbering = format!(
+        "<w:numbering xmlns:w='w'><w:abstractNum w:abstractNumId='0'>{}</w:abstractNum>\
+         <w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num></w:numbering>",
+        levels.concat()
+    );
+    let paragraph = |level: usize, more: &str, text: &str| {
+        format!(
+            "<w:p><w:pPr><w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='1'/></w:numPr>{more}\
+             </w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+        )
+    };
+    let heading = "<w:outlineLvl w:val='0'/>";
+    let body = [
+        paragraph(0, heading, "Terms"),
+        paragraph(1, "", "first"),
+        paragraph(1, "", "second"),
+        paragraph(0, heading, "Liability"),
+        paragraph(1, "", "third"),
+        paragraph(2, "", "of one"),
+        paragraph(2, "", "of two"),
+        paragraph(0, "", "The rest"),
+    ];
+    let document =
+        format!("<w:document xmlns:w='w'><w:body>{}</w:body></w:document>", body.concat());
+    let file = package(&[("word/document.xml", &document), ("word/numbering.xml", &numbering)]);
+    let wanted = "# Terms\n\n    1.1 first\n    1.2 second\n\n# Liability\n\n    2.1 third\n\
+                  \u{20}       (a) of one\n        (b) of two\nArticle III The rest";
+    assert_eq!(words("a.docx", &file), wanted);
+}
+
+#[test]
+fn footnotes_and_endnotes_of_a_word_file_have_names_of_their_own() {
+    let body = "<w:p><w:r><w:t>said</w:t></w:r><w:r><w:footnoteReference w:id='2'/></w:r>\
+        <w:r><w:t>, done</w:t></w:r><w:r><w:endnoteReference w:id='2'/></w:r></w:p>";
+    let document = format!("<w:document xmlns:w='w'><w:body>{body}</w:body></w:document>");
+    let notes = |name: &str, text: &str| {
+        format!(
+            "<w:{name}s xmlns:w='w'><w:{name} w:id='2'><w:p><w:r><w:t>{text}</w:t></w:r></w:p>\
+             </w:{name}></w:{name}s>"
+        )
+    };
+    let file = package(&[
+        ("word/document.xml", &document),
+        ("word/footnotes.xml", &notes("footnote", "below")),
+        ("word/endnotes.xml", &notes("endnote", "at the end")),
+    ]);
+    let wanted = "said[^2], done[^endnote-2]\n\n## Footnotes\n\n[^2]: below\n\n## Endnotes\n\n\
+                  [^endnote-2]: at the end";
+    assert_eq!(words("a.docx", &file), wanted);
+}
+
 #[test]
 fn quotes_of_paragraphs_in_a_word_file_are_read() {
     let source = "Before\n\n> Said one.\n>\n> Said two.\n\nAfter\n";
