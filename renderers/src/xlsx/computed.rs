@@ -267,13 +267,16 @@ fn styled(text: String, runs: &Runs) -> Vec<Inline> {
 
 /// Whether a column holds numbers and formulas that can be added up, by its formats alone.
 pub fn is_summable(read: &Read, headers: usize, column: usize, total: Total) -> bool {
-    let (mut numbers, mut others, mut has_share) = (0, 0, false);
+    let (mut numbers, mut others) = (0, 0);
+    let (mut has_share, mut has_other_number) = (false, false);
     let mut currencies = BTreeSet::new();
     for (runs, meaning) in read.iter().skip(headers - 1).filter_map(|row| row.get(column)) {
         match meaning {
             Some(Meaning::Typed(Typed::Number { format, .. })) => {
                 numbers += 1;
-                has_share |= format.contains('%');
+                let is_share = format.contains('%');
+                has_share |= is_share;
+                has_other_number |= !is_share;
                 currencies.extend(cells::currency_of(format));
             }
             Some(Meaning::Formula(_)) => numbers += 1,
@@ -282,7 +285,8 @@ pub fn is_summable(read: &Read, headers: usize, column: usize, total: Total) -> 
             _ => others += 1,
         }
     }
-    let adds_up = total == Total::Count || currencies.len() < 2;
+    let is_mixed = currencies.len() > 1 || (has_share && has_other_number);
+    let adds_up = total == Total::Count || !is_mixed;
     numbers > 0 && numbers >= others && adds_up && !(has_share && total == Total::Sum)
 }
 

@@ -58,6 +58,11 @@ impl Counted {
         }
     }
 
+    /// Whether some of the numbers are percentages and others are not.
+    pub fn has_some_percentages(&self) -> bool {
+        self.share.is_some() && (self.plain.is_some() || self.money.is_some())
+    }
+
     /// Money takes precedence, unless it is in several currencies; a percentage needs only
     /// percentages.
     pub fn format(self, result: f64) -> Option<String> {

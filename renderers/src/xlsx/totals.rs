@@ -39,6 +39,8 @@ pub enum TotalProblem {
     Texts { count: usize, example: String },
     /// The amounts cannot be added up.
     Currencies(Vec<&'static str>),
+    /// Some numbers are percentages.
+    Percentages,
 }
 
 impl TotalProblem {
@@ -57,6 +59,10 @@ impl TotalProblem {
                 "The column “{column}” has no total, because its amounts are in different \
                  currencies: {}.",
                 currencies.join(", ")
+            ),
+            Self::Percentages => format!(
+                "The column “{column}” has no total, because only some of its numbers are \
+                 percentages."
             ),
         }
     }
@@ -158,6 +164,9 @@ impl Pages<'_> {
         if counted.currencies.len() > 1 {
             let problem = Some(TotalProblem::Currencies(counted.currencies));
             return ColumnTotal { value: None, problem };
+        }
+        if counted.has_some_percentages() {
+            return ColumnTotal { value: None, problem: Some(TotalProblem::Percentages) };
         }
         let value = total.of(&values);
         let format = counted.format(value).unwrap_or_else(|| "General".to_owned());
@@ -291,6 +300,15 @@ mod tests {
             warnings,
             ["The total of the column “A” leaves out 1 cell that is not a number: “1.5 Mio. €”."]
         );
+    }
+
+    #[test]
+    fn percentages_are_not_added_to_other_numbers() {
+        let (row, warnings) = summed(&["10 %", "5", "20 %"]);
+        assert_eq!(row, "| Total |  |");
+        let sentence = "The column “A” has no total, because only some of its numbers are \
+                        percentages.";
+        assert_eq!(warnings, [sentence]);
     }
 
     #[test]

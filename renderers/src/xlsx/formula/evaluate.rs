@@ -181,7 +181,7 @@ impl Grid {
                 }
                 Expr::Binary(left, _, right) => open.extend([(table, &**left), (table, &**right)]),
                 Expr::Call(_, arguments) => open.extend(arguments.iter().map(|a| (table, a))),
-                Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) => {}
+                Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Missing => {}
             }
         }
         areas.retain(|area| area.size() <= LOOKS);
@@ -218,6 +218,7 @@ impl Grid {
             Expr::Number(number) => Value::Number(*number),
             Expr::Text(text) => Value::Text(text.clone()),
             Expr::Bool(truth) => Value::Bool(*truth),
+            Expr::Missing => Value::Blank,
             Expr::Cell(cell) => self.cell(cell.row, cell.column)?,
             Expr::Range(..) | Expr::Columns(..) => Value::Error("#VALUE!"),
             Expr::Elsewhere(sheet, inner) => {

@@ -28,6 +28,8 @@ pub enum Expr {
     Number(f64),
     Text(String),
     Bool(bool),
+    /// An argument that is left out, as the second of `IF(A1,,2)`.
+    Missing,
     Cell(Cell),
     Range(Cell, Cell),
     /// Whole columns; the rows of the cells have no meaning.
@@ -85,6 +87,11 @@ impl Op {
 }
 
 impl Expr {
+    /// An argument of a function that has another value than zero if it is left out.
+    pub fn given(arguments: &[Expr], at: usize) -> Option<&Expr> {
+        arguments.get(at).filter(|argument| **argument != Expr::Missing)
+    }
+
     /// Whether subtotals of the cell's range leave the cell out.
     pub fn has_subtotal(&self) -> bool {
         self.calls(&["SUBTOTAL"])
@@ -132,6 +139,7 @@ impl Expr {
             }
             Expr::Number(number) => number.to_string(),
             Expr::Text(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+            Expr::Missing => String::new(),
             Expr::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
             Expr::Cell(cell) => cell.write(rows),
             Expr::Range(from, to) => format!("{}:{}", from.write(rows), to.write(rows)),

@@ -69,7 +69,7 @@ fn growth_of(rate: f64, periods: f64, at_begin: f64) -> (f64, f64) {
 /// nothing together.
 pub fn irr(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
     let values = grid.values(&arguments[0])?;
-    let guess = match arguments.get(1) {
+    let guess = match Expr::given(arguments, 1) {
         Some(guess) => grid.value(guess)?.number(),
         None => Ok(0.1),
     };

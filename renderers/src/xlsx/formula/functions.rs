@@ -182,7 +182,10 @@ pub fn fold_values(
     let mut filled = 0;
     for argument in arguments {
         let in_cells = self::in_cells(argument);
-        for value in values(grid, argument)? {
+        for mut value in values(grid, argument)? {
+            if *argument == Expr::Missing {
+                value = Value::Number(0.0);
+            }
             filled += usize::from(value != Value::Blank);
             let counts = match &value {
                 Value::Number(_) => true,

@@ -202,7 +202,9 @@ impl KindSearch<'_> {
 
     fn of_parts(&mut self, table: u32, expr: &Expr) -> ValueKind {
         match expr {
-            Expr::Number(0.0) | Expr::Text(_) | Expr::Bool(_) => ValueKind::Neutral,
+            Expr::Number(0.0) | Expr::Text(_) | Expr::Bool(_) | Expr::Missing => {
+                ValueKind::Neutral
+            }
             Expr::Number(_) | Expr::Percent(_) => ValueKind::Plain,
             Expr::Cell(cell) => self.cell((table, cell.row, cell.column)),
             Expr::Range(from, to) => {

@@ -115,7 +115,7 @@ fn position(key: &Value, keys: &[&Value], order: i32) -> Option<usize> {
 fn xlookup(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
     let key = grid.value(&arguments[0])?;
     let (keys, values) = (grid.values(&arguments[1])?, grid.values(&arguments[2])?);
-    let mut number = |at: usize, usual: f64| match arguments.get(at) {
+    let mut number = |at: usize, usual: f64| match Expr::given(arguments, at) {
         Some(argument) => Ok(grid.value(argument)?.number()),
         None => Ok(Ok(usual)),
     };
@@ -146,7 +146,8 @@ fn xlookup(grid: &mut Grid, arguments: &[Expr]) -> Result<Value, Stop> {
         let candidates = order.iter().copied().filter(|at| is(&keys[*at], op, &key));
         candidates.reduce(|best, at| if is(&keys[at], nearer, &keys[best]) { at } else { best })
     };
-    match (equal.or_else(|| beyond.and_then(nearest)), arguments.get(3)) {
+    let otherwise = Expr::given(arguments, 3);
+    match (equal.or_else(|| beyond.and_then(nearest)), otherwise) {
         (Some(at), _) => Ok(values.get(at).cloned().unwrap_or(Value::Error("#VALUE!"))),
         (None, Some(otherwise)) => grid.value(otherwise),
         (None, None) => Ok(MISSING),

@@ -228,7 +228,8 @@ impl FormulaParser<'_> {
         let mut arguments = Vec::new();
         if !self.take(")") {
             loop {
-                arguments.push(self.compare()?);
+                let is_missing = self.rest.starts_with([',', ')']);
+                arguments.push(if is_missing { Expr::Missing } else { self.compare()? });
                 if self.take(")") {
                     break;
                 }

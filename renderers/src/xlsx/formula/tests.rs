@@ -127,6 +127,30 @@ fn lookups_have_all_arguments_and_find_whole_rows() {
     assert_eq!(parse("=1E20+2e-12").unwrap().write(&Tops::default()), "1E20+2E-12");
 }
 
+/// The values are those of Excel.
+#[test]
+fn arguments_can_be_left_out() {
+    let number = Value::Number;
+    let text = |text: &str| Value::Text(text.into());
+    for (source, value) in [
+        ("=IF(A1>0,,5)", number(0.0)),
+        ("=IF(A1<0,,5)", number(5.0)),
+        ("=IF(A1<0, 1, )", number(0.0)),
+        ("=XLOOKUP(9,A1:A3,B1:B3,,0)", Value::Error("#N/A")),
+        ("=XLOOKUP(3,A1:A3,B1:B3,,-1,)", text("t1")),
+        ("=MATCH(2,A1:A3,)", number(2.0)),
+        ("=VLOOKUP(2,A1:B3,2,)", text("t1")),
+        ("=ROUND(PMT(0.01,12,1000,,1),2)", number(-87.97)),
+        ("=SUM(1,,2)", number(3.0)),
+        ("=AVERAGE(1,,2)", number(1.0)),
+        ("=COUNT(1,,2)", number(3.0)),
+        ("=TEXTJOIN(\"-\",,B1:B4)", text("t0-t1-t2")),
+    ] {
+        assert_eq!(compute(source), value, "{source}");
+    }
+    assert_eq!(parse("=IF(A1, ,2)").unwrap().write(&Tops::default()), "IF(A1,,2)");
+}
+
 /// The values are those of LibreOffice; errors, and the first of several modes, are those of Excel.
 #[test]
 fn functions_of_statistics_choice_and_workdays_are_computed() {

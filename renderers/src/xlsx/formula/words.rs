@@ -118,7 +118,11 @@ fn checked(text: String) -> Result<Value, Value> {
 pub fn joined(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
     let (separator, skips_blanks, texts) = match arguments {
         [separator, skips_blanks, texts @ ..] if name == "TEXTJOIN" => {
-            (grid.value(separator)?.text(), grid.value(skips_blanks)?.truth(), texts)
+            let skips_blanks = match skips_blanks {
+                Expr::Missing => Ok(true),
+                given => grid.value(given)?.truth(),
+            };
+            (grid.value(separator)?.text(), skips_blanks, texts)
         }
         texts => (Ok(String::new()), Ok(false), texts),
     };
