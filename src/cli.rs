@@ -97,7 +97,7 @@ enum Command {
         #[command(subcommand)]
         what: configuration::ConfigCommand,
     },
-    /// Back up all data into one file; the gateway may be running
+    /// Back up the SQLite database and the agents' files into one file; the gateway may be running
     #[command(after_help = examples::BACKUP)]
     Backup {
         /// The file to write (tar)

@@ -260,8 +260,10 @@ pub async fn erase(
 ///
 /// In shared conversations, their messages, files and names are removed, also where the bot quoted
 /// or named them. What other people said or noted remains, as do texts of the bot in its own words,
-/// files in the workspace, and audit records, which contain only the person's id. Messages on a
-/// platform remain there until they are deleted on that platform.
+/// files in the workspace, and audit records of these conversations and of administration, which
+/// contain only the person's id. Messages on a platform remain there until they are deleted on that
+/// platform. While an approval is open or a turn is running in a conversation in which they took
+/// part, the answer is 409.
 #[utoipa::path(delete, path = "/people/{channel}/{person}/content", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)),
     responses((status = 200, body = ErasedView)), extensions(("x-role" = json!("owner"))))]
