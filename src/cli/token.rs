@@ -36,13 +36,13 @@ pub struct TokenArgs {
     /// The person to sign in
     #[arg(long, default_value = "owner")]
     name: String,
-    /// Create an API token with this name instead
+    /// Create an API token with this name instead; requires --role
     #[arg(long, value_name = "NAME", requires = "role")]
     api: Option<String>,
     /// The role of the token: viewer, member (only to talk to agents), approver, operator or owner
     #[arg(long, value_parser = super::pair::role, requires = "api")]
     role: Option<Role>,
-    /// The number of days until the token expires [default: never]
+    /// The number of days until the token expires, from 1 to 3650 [default: never]
     #[arg(long, requires = "api", value_parser = clap::value_parser!(i64).range(1..=3650))]
     days: Option<i64>,
 }

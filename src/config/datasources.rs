@@ -62,10 +62,10 @@ pub struct DatasourceEntry {
     /// Further functions that queries may call; those that only compute are always allowed.
     #[serde(default)]
     pub functions: Vec<String>,
-    /// Maximum rows of a result.
+    /// Maximum rows of a result, up to 100000.
     #[serde(default = "max_rows")]
     pub max_rows: usize,
-    /// Maximum bytes of a result.
+    /// Maximum bytes of a result, up to 67108864 (64 MiB).
     #[serde(default = "max_bytes")]
     pub max_bytes: usize,
     /// How long a query may take, up to `2m`.

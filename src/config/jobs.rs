@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JobsSection {
-    /// Maximum number of running background jobs per conversation.
+    /// Maximum number of running background jobs per conversation, up to 20.
     pub per_conversation: usize,
     /// Maximum number of running background jobs per person, in all conversations of a channel.
     pub per_person: usize,
