@@ -85,6 +85,7 @@ fn incoming(text: &str, number: u64, from: SocketAddr) -> Incoming {
             language: None,
             is_bot: false,
             roles: Vec::new(),
+            roles_unknown: false,
         }),
         what: IncomingContent::Text {
             message: number.to_string(),

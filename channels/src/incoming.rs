@@ -59,6 +59,9 @@ pub struct Person {
     /// presses, and for commands in groups. At most a minute old.
     #[serde(default)]
     pub roles: Vec<String>,
+    /// Whether the platform has not reported them.
+    #[serde(default)]
+    pub roles_unknown: bool,
 }
 
 /// What happened on a platform. Ids of messages are in the format of the platform.

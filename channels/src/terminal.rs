@@ -55,8 +55,14 @@ impl Terminal {
         folder: impl Into<PathBuf>,
     ) -> Self {
         let name = name.into();
-        let person =
-            Person { id: name.clone(), name, language: None, is_bot: false, roles: Vec::new() };
+        let person = Person {
+            id: name.clone(),
+            name,
+            language: None,
+            is_bot: false,
+            roles: Vec::new(),
+            roles_unknown: false,
+        };
         let limits = Limits {
             text: 100_000,
             caption: 100_000,

@@ -81,6 +81,15 @@ pub struct WebPerson {
     pub oidc_role: Option<Role>,
 }
 
+/// The channel of callers of the API with a token, whose ids begin with [`TOKEN`].
+pub const API: &str = "api";
+/// The beginning of the ids of tokens, so that they cannot be ids on a platform.
+pub const TOKEN: &str = "token:";
+/// The channel of the programs that receive webhook deliveries, whose ids begin with [`WEBHOOK_ID`].
+pub const WEBHOOK: &str = "webhook";
+/// The beginning of the ids of programs that receive webhook deliveries.
+pub const WEBHOOK_ID: &str = "webhook:";
+
 /// The beginning of the ids of people who signed in with an OpenID provider.
 pub const OIDC: &str = "oidc:";
 
@@ -131,7 +140,7 @@ impl ChannelAccess {
     /// The role of a person in this web chat; `None` for a stranger.
     pub async fn role_of(&self, tx: &mut Tx<'_>, person: &WebPerson) -> Result<Option<Role>> {
         let Speaker { id, name } = person.speaker.clone();
-        let known = Person { id, name, language: None, is_bot: false, roles: Vec::new() };
+        let known = Person { name, ..known_by(&id, Vec::new()) };
         let role = self.role(tx, &known).await?;
         Ok(role.max(person.oidc_role))
     }
@@ -139,7 +148,14 @@ impl ChannelAccess {
 
 /// A person of whom only the id and the roles on the platform are known.
 pub(super) fn known_by(id: &str, roles: Vec<String>) -> Person {
-    Person { id: id.to_owned(), name: String::new(), language: None, is_bot: false, roles }
+    Person {
+        id: id.to_owned(),
+        name: String::new(),
+        language: None,
+        is_bot: false,
+        roles,
+        roles_unknown: false,
+    }
 }
 
 /// Whether a person still has access while the platform's roles are unknown. Where roles grant

@@ -19,6 +19,8 @@ pub(super) struct Guilds {
     /// The bot's id.
     pub(super) me: u64,
     known: HashMap<u64, Guild>,
+    /// The number of events about each guild.
+    changes: HashMap<u64, u64>,
     rooms: HashMap<u64, ChannelLocation>,
 }
 
@@ -47,6 +49,10 @@ impl Guilds {
     /// Updates the state from an event of the gateway. Returns the channels of a guild that the bot
     /// was just added to.
     pub(super) fn apply(&mut self, name: &str, content: &Value) -> Vec<u64> {
+        if name.starts_with("GUILD_") {
+            let guild = id(&content["guild_id"]).or_else(|| id(&content["id"]));
+            *self.changes.entry(guild.unwrap_or(0)).or_default() += 1;
+        }
         match name {
             "READY" => {
                 self.me = id(&content["user"]["id"]).unwrap_or(0);
@@ -100,6 +106,11 @@ impl Guilds {
     /// The guild of a channel; none for a private chat.
     pub(super) fn of(&self, room: u64) -> Option<u64> {
         self.rooms.get(&room).map(|stands| stands.guild)
+    }
+
+    /// How often the platform has reported a change of a guild.
+    pub(super) fn changes(&self, guild: u64) -> u64 {
+        self.changes.get(&guild).copied().unwrap_or(0)
     }
 
     /// The upload limit of a channel.

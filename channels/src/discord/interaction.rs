@@ -135,6 +135,7 @@ impl Discord {
             language: text(&content["locale"]),
             is_bot: user["bot"] == true,
             roles: self.guilds().roles(&content["guild_id"], member, person),
+            roles_unknown: false,
         })
     }
 }

@@ -4,6 +4,7 @@
 //! - `api`: calls of the REST API, with the token redacted in every text; `pauses`: rate limits
 //! - `gateway`: one connection, from HELLO to its end; `listen`: the loop over connections
 //! - `rooms`: how far each channel has been read; `guilds`: owners, roles, upload limits
+//! - `lookups`: roles that the platform is asked for
 //! - `receive`: an event → [`Incoming`]; `content`: the contents of a message; `files`: its files
 //! - `interaction`: a button, a reason, a command (`call`); `endpoint`: pushed interactions
 //! - `acknowledge`: the initial response; `answer`: later responses
@@ -26,6 +27,7 @@ mod guilds;
 mod ids;
 mod interaction;
 mod listen;
+mod lookups;
 mod outcome;
 mod pauses;
 mod receive;
@@ -33,15 +35,10 @@ mod rooms;
 mod send;
 
 use parking_lot::{Mutex, MutexGuard};
-use std::{
-    collections::{BTreeSet, HashMap},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use serde_json::Value;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -49,14 +46,15 @@ pub use config::{AdapterTexts, Admission, Command, DiscordConfig, LocalizedText,
 pub use endpoint::pong;
 
 use crate::{
-    Channel, CheckError, Delivery, FileRef, Incoming, Intake, Limits, ListenError, Place,
-    PlaceKind, Receipt, SendError, Unit, WebhookError, WebhookRequest,
+    Channel, CheckError, Delivery, FileRef, Incoming, Intake, Limits, ListenError, Place, Receipt,
+    SendError, Unit, WebhookError, WebhookRequest,
     limits::{RateLimit, RateLimits, Repeat},
 };
 use acknowledge::PendingAcknowledgements;
 use api::{Api, Body, Failure, Route};
 use endpoint::Key;
 use guilds::Guilds;
+use lookups::Lookups;
 
 /// One bot account on Discord.
 pub struct Discord {
@@ -68,9 +66,7 @@ pub struct Discord {
     words: AdapterTexts,
     admission: Admission,
     guilds: Mutex<Guilds>,
-    /// When the platform was asked for each guild. Locked while it is, so that lookups for several
-    /// people ask once.
-    asked: tokio::sync::Mutex<HashMap<u64, Instant>>,
+    lookups: Lookups,
     pending_acknowledgements: PendingAcknowledgements,
     /// Private chats known from earlier runs.
     private: Mutex<BTreeSet<u64>>,
@@ -90,7 +86,7 @@ impl Discord {
             words: config.words,
             admission: config.admission,
             guilds: Mutex::default(),
-            asked: tokio::sync::Mutex::default(),
+            lookups: Lookups::default(),
             pending_acknowledgements: PendingAcknowledgements::default(),
             private: Mutex::default(),
         }
@@ -102,44 +98,6 @@ impl Discord {
         self.private.lock().extend(private_chats);
     }
 
-    /// Not cached, because it is rarely needed.
-    async fn roles_in(&self, place: &Place, person: &str) -> Result<Vec<String>, Failure> {
-        let room = place.thread.as_ref().unwrap_or(&place.chat);
-        let (Ok(room), Ok(id)) = (room.parse(), person.parse()) else { return Ok(Vec::new()) };
-        if place.kind == PlaceKind::Private {
-            return Ok(Vec::new());
-        }
-        let guild = self.guild_of(room).await?;
-        let route = Route::get(format!("guilds/{guild}/members/{id}"));
-        match self.api.call(route, Body::Empty).await {
-            Ok(member) => Ok(self.guilds().roles(&Value::from(guild.to_string()), &member, id)),
-            // An unknown member or user: the person is not in the guild.
-            Err(Failure::Refused { code: 10007 | 10013, .. }) => Ok(Vec::new()),
-            Err(failure) => Err(failure),
-        }
-    }
-
-    /// The guild of a channel, whose roles are at most a minute old. The platform is asked, because
-    /// a node without the connection of the bot hears of no changes.
-    async fn guild_of(&self, room: u64) -> Result<u64, Failure> {
-        let known = self.guilds().of_room(room);
-        let guild = if let Some(guild) = known {
-            guild
-        } else {
-            let route = Route::get(format!("channels/{room}"));
-            let channel = self.api.call(route, Body::Empty).await?;
-            let unknown = || Failure::Unsent("the channel is in no guild".to_owned());
-            self.guilds().learn_room(&channel).ok_or_else(unknown)?
-        };
-        let mut asked = self.asked.lock().await;
-        if asked.get(&guild).is_none_or(|at| at.elapsed() >= KNOWN_FOR) {
-            let content = self.api.call(Route::get(format!("guilds/{guild}")), Body::Empty).await?;
-            self.guilds().learn(&content);
-            asked.insert(guild, Instant::now());
-        }
-        Ok(guild)
-    }
-
     fn guilds(&self) -> MutexGuard<'_, Guilds> {
         self.guilds.lock()
     }
@@ -148,9 +106,6 @@ impl Discord {
         self.private.lock().clone()
     }
 }
-
-/// How long the roles of a guild are known, as those of a person on Telegram.
-const KNOWN_FOR: Duration = Duration::from_mins(1);
 
 /// <https://discord.com/developers/docs/resources/message#create-message> counts code points,
 /// including those of markup and URLs. The upload limit depends on the guild: `send` reports files

@@ -147,6 +147,7 @@ fn person(user: &User, content: &Value, guilds: &Guilds) -> Person {
         language: None,
         is_bot: user.bot,
         roles: guilds.roles(&content["guild_id"], member, user.id.get()),
+        roles_unknown: false,
     }
 }
 

@@ -193,6 +193,7 @@ fn person(user: &User) -> Person {
         language: user.language_code.clone(),
         is_bot: user.is_bot,
         roles: Vec::new(),
+        roles_unknown: false,
     }
 }
 

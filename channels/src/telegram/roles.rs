@@ -1,10 +1,14 @@
-//! The roles of people in a group, which are looked up for presses and commands. A person whose
-//! roles the platform does not report within two seconds presses without any.
+//! The roles of people in a group, which are looked up for presses and commands. They are unknown if
+//! the platform does not report them within two seconds.
 
 use parking_lot::Mutex;
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
 
 use futures::future::join_all;
+use serde_json::Value;
 use teloxide::{
     payloads::GetChatMember,
     types::{ChatId, UserId},
@@ -31,19 +35,39 @@ pub(super) struct Roles(Mutex<Known>);
 type Known = HashMap<(i64, u64), (Instant, Vec<String>)>;
 
 impl Telegram {
+    /// Looks up each person once, however often they press.
     pub(super) async fn fill_in_roles(&self, incomings: &mut [Incoming]) {
-        join_all(incomings.iter_mut().map(|incoming| self.roles.fill_in(&self.api, incoming)))
-            .await;
+        let mut seen = BTreeSet::new();
+        let mut is_first = |incoming: &&mut Incoming| {
+            let person = incoming.person.as_ref().map(|person| person.id.clone());
+            seen.insert((incoming.place.chat.clone(), person))
+        };
+        let wanted = incomings.iter_mut().filter(|incoming| needs_roles(incoming));
+        let (first, again): (Vec<_>, Vec<_>) = wanted.partition(&mut is_first);
+        join_all(first.into_iter().map(|incoming| self.roles.fill_in(&self.api, incoming))).await;
+        for incoming in again {
+            self.roles.fill_in_known(incoming);
+        }
     }
 }
 
 impl Roles {
     async fn fill_in(&self, api: &Api, incoming: &mut Incoming) {
-        if incoming.place.kind != PlaceKind::Group || !matters(&incoming.what) {
-            return;
+        let Some(person) = &mut incoming.person else { return };
+        match self.at(api, &incoming.place, &person.id).await {
+            Ok(roles) => person.roles = roles,
+            Err(_) => person.roles_unknown = true,
         }
-        let Some(person) = incoming.person.as_mut().filter(|person| !person.is_bot) else { return };
-        person.roles = self.at(api, &incoming.place, &person.id).await.unwrap_or_default();
+    }
+
+    fn fill_in_known(&self, incoming: &mut Incoming) {
+        let Some(person) = &mut incoming.person else { return };
+        let known = match (incoming.place.chat.parse(), person.id.parse()) {
+            (Ok(chat), Ok(id)) => self.known(chat, id),
+            _ => None,
+        };
+        person.roles_unknown = known.is_none();
+        person.roles = known.unwrap_or_default();
     }
 
     pub(super) async fn at(
@@ -67,9 +91,7 @@ impl Roles {
         let ask = GetChatMember::new(ChatId(chat), UserId(person));
         let answer = match api.call(&ask, WITHIN).await {
             Ok(answer) => answer,
-            Err(Failure::Refused { description, .. }) if is_no_member(&description) => {
-                return Ok(Vec::new());
-            }
+            Err(Failure::Refused { description, .. }) if is_no_member(&description) => Value::Null,
             Err(failure) => return Err(failure),
         };
         let role = match answer["status"].as_str() {
@@ -100,10 +122,13 @@ fn is_no_member(description: &str) -> bool {
         .any(|refusal| description.contains(refusal))
 }
 
-fn matters(what: &IncomingContent) -> bool {
-    match what {
+/// Whether the roles of the author are looked up.
+fn needs_roles(incoming: &Incoming) -> bool {
+    let is_command = match &incoming.what {
         IncomingContent::Press { .. } => true,
         IncomingContent::Text { text, addressed, .. } => *addressed && text.starts_with('/'),
         _ => false,
-    }
+    };
+    let is_person = incoming.person.as_ref().is_some_and(|person| !person.is_bot);
+    is_command && is_person && incoming.place.kind == PlaceKind::Group
 }

@@ -90,7 +90,7 @@ async fn roles_are_looked_up_without_a_connection() {
     assert_eq!(roles(ann).await.unwrap(), ["admin", "owner"]);
     assert_eq!(roles(999).await.unwrap(), [""; 0], "no member");
     fake.fault("member", Trouble::Page { status: 403 });
-    assert!(roles(bob).await.is_err(), "a proxy in front of the platform");
+    assert!(roles(998).await.is_err(), "a proxy in front of the platform");
     let private = Place { kind: PlaceKind::Private, ..general.clone() };
     assert_eq!(channel.roles(&private, &bob.to_string()).await.unwrap(), [""; 0]);
     let asked = |act: &str| fake.calls().iter().filter(|call| call.act == act).count();
@@ -99,6 +99,22 @@ async fn roles_are_looked_up_without_a_connection() {
         (1, 2),
         "each is asked for once, and again after a failure"
     );
+}
+
+/// Forty people press at once: each is looked up once a minute.
+/// Proves A13, S6.
+#[tokio::test]
+async fn members_are_looked_up_once() {
+    let fake = FakeDiscord::start().await;
+    let bob = fake.person("Bob");
+    let channel = discord(&fake);
+    let general = Place { chat: fake.general().to_string(), thread: None, kind: PlaceKind::Group };
+    for _ in 0..40 {
+        for person in [bob, 999] {
+            channel.roles(&general, &person.to_string()).await.expect("the platform answers");
+        }
+    }
+    assert_eq!(fake.calls().iter().filter(|call| call.act == "member").count(), 2);
 }
 
 /// Proves M12.

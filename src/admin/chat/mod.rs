@@ -306,6 +306,7 @@ fn incoming(
         language: language::wanted(headers).map(|language| language.tag().to_owned()),
         is_bot: false,
         roles: vec![],
+        roles_unknown: false,
     };
     Ok(Incoming {
         key: key.clone(),

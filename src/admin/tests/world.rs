@@ -428,6 +428,7 @@ impl Channel for Hook {
             language: None,
             is_bot: false,
             roles: vec![],
+            roles_unknown: false,
         };
         let at: DateTime<Utc> = DateTime::UNIX_EPOCH;
         let place = place_of("7");

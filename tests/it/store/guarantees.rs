@@ -133,7 +133,7 @@ story! {
                 key: "u1".into(),
                 at: now(),
                 place: World::place(),
-                person: Some(channels::Person { id: "1".into(), name: "Ann".into(), language: None, is_bot: false, roles: vec![] }),
+                person: Some(channels::Person { id: "1".into(), name: "Ann".into(), language: None, is_bot: false, roles: vec![], roles_unknown: false }),
                 what: channels::IncomingContent::Text { message: "1".into(), text: "hi".into(), reply_to: None, addressed: true, files: vec![], album: None, quoted_author: None },
             }],
             position: Some("2".into()),

@@ -39,7 +39,7 @@ story! {
                     place: World::place(),
                     person: Some(channels::Person {
                         id: "1".into(), name: "Ann".into(), language: None, is_bot: false,
- roles: vec![],
+ roles: vec![], roles_unknown: false,
                     }),
                     what: press,
                 };

@@ -80,6 +80,8 @@ pub struct World {
     pub settings: ChannelSettings,
     /// The roles that the platform reports.
     pub roles: Vec<String>,
+    /// The platform does not report the roles of people who press.
+    pub roles_unknown: bool,
     /// The languages of the people's clients.
     pub language: Option<String>,
     /// Additional models.
@@ -132,6 +134,7 @@ impl World {
             allow: vec!["1".into(), "2".into()],
             settings: ChannelSettings::default(),
             roles: vec![],
+            roles_unknown: false,
             language: None,
             more_models: vec![],
             more_channels: vec![],
@@ -301,6 +304,14 @@ impl World {
         self.settle(&app).await;
     }
 
+    /// Updates in one batch, of people in these places.
+    pub async fn happen_together(&mut self, incomings: Vec<Incoming>) {
+        let app = self.node().await;
+        let batch = Batch { incomings, position: None };
+        receive::receive(&app.gateway, "room", batch).await.unwrap();
+        self.settle(&app).await;
+    }
+
     /// Lets a node record an event.
     pub async fn takes(&mut self, app: &App, person: &str, what: IncomingContent) {
         let incoming = self.incoming(person, what);
@@ -335,6 +346,7 @@ impl World {
                 language: self.language.clone(),
                 is_bot: false,
                 roles: self.roles.clone(),
+                roles_unknown: self.roles_unknown,
             }),
             what,
         }
