@@ -6,7 +6,10 @@ use axum::{
         Request,
         rejection::{FormRejection, JsonRejection, PathRejection, QueryRejection},
     },
-    http::{HeaderValue, StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -81,6 +84,9 @@ const UNREADABLE: PageText = |page| page.problems.forms.unreadable;
 const NOT_APPLIED: PageText = |page| page.problems.forms.not_applied;
 const NOT_AVAILABLE: PageText = |page| page.problems.forms.not_available;
 
+/// When a request can be sent again, in seconds.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("2");
+
 /// The media type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
 
@@ -89,6 +95,8 @@ pub const PROBLEM: &str = "application/problem+json";
 pub struct Problem {
     status: StatusCode,
     text: ProblemText,
+    /// Whether nothing was done, and the same request can be sent again in a moment.
+    can_be_repeated: bool,
 }
 
 /// The text of an error.
@@ -172,11 +180,11 @@ impl From<&str> for ProblemText {
 
 impl Problem {
     pub fn new(status: StatusCode, text: impl Into<ProblemText>) -> Self {
-        Self { status, text: text.into() }
+        Self { status, text: text.into(), can_be_repeated: false }
     }
 
     pub fn signed_out() -> Self {
-        Self { status: StatusCode::UNAUTHORIZED, text: ProblemText::SignedOut }
+        Self::new(StatusCode::UNAUTHORIZED, ProblemText::SignedOut)
     }
 
     /// The request is well-formed but cannot be carried out.
@@ -187,6 +195,11 @@ impl Problem {
     /// The request conflicts with the current state.
     pub fn conflict(text: impl Into<ProblemText>) -> Self {
         Self::new(StatusCode::CONFLICT, text)
+    }
+
+    /// Nothing was done, because something did not answer; the same request can be sent again.
+    pub fn try_again(text: impl Into<ProblemText>) -> Self {
+        Self { can_be_repeated: true, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, text) }
     }
 
     pub fn status(&self) -> StatusCode {
@@ -215,7 +228,12 @@ impl Problem {
 
     fn response_in(&self, language: Language) -> Response {
         let kind = HeaderValue::from_static(PROBLEM);
-        (self.status, [(CONTENT_TYPE, kind)], self.body_in(language)).into_response()
+        let content = (self.status, [(CONTENT_TYPE, kind)], self.body_in(language));
+        let mut response = content.into_response();
+        if self.can_be_repeated {
+            response.headers_mut().insert(RETRY_AFTER, RETRY_SECONDS);
+        }
+        response
     }
 }
 
@@ -224,7 +242,7 @@ impl From<anyhow::Error> for Problem {
     fn from(problem: anyhow::Error) -> Self {
         let reference = uuid::Uuid::new_v4().simple().to_string()[..8].to_owned();
         tracing::error!(reference, problem = format!("{problem:#}"), "request failed");
-        Self { status: StatusCode::INTERNAL_SERVER_ERROR, text: ProblemText::Broken(reference) }
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, ProblemText::Broken(reference))
     }
 }
 

@@ -153,6 +153,7 @@ pub async fn answer(
                 approvals::DecisionOutcome::Refused => StatusCode::FORBIDDEN,
                 approvals::DecisionOutcome::Late => StatusCode::GONE,
                 approvals::DecisionOutcome::NotNow => StatusCode::CONFLICT,
+                approvals::DecisionOutcome::RolesUnknown => StatusCode::SERVICE_UNAVAILABLE,
             };
             (status, Json(json!({ "text": answer.text }))).into_response()
         }

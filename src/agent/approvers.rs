@@ -57,14 +57,40 @@ pub struct Voter {
 /// What was looked up for each of the approvals that a person may be deciding.
 pub type RoleLookups = BTreeMap<ApprovalId, RoleLookup>;
 
-/// The result of looking up roles on the platform for an approval.
+/// What was looked up for an approval.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RoleLookup {
+    pub voter: VoterRoles,
+    /// The earlier votes that may not count any more.
+    pub doubts: Vec<DoubtfulVote>,
+}
+
+/// The voter's roles in the place where the approval was requested.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum VoterRoles {
+    /// Those that came with the update are all that matter.
+    #[default]
+    Known,
+    /// These were looked up, and the role in this gateway that they give.
+    LookedUp { platform_roles: Vec<String>, role: Option<Role> },
+    /// The platform did not report them.
+    Unknown,
+}
+
+/// An earlier vote that would not be accepted now, or may not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RoleLookup {
-    /// The voter's roles in the place where the approval was requested, and the role in this
-    /// gateway that they give.
-    Voter { platform_roles: Vec<String>, role: Option<Role> },
-    /// The platform did not answer, so the approval cannot be allowed now.
-    Unanswered,
+pub struct DoubtfulVote {
+    pub channel: String,
+    pub person: String,
+    pub doubt: VoteDoubt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VoteDoubt {
+    /// The voter may no longer decide.
+    Lost,
+    /// The platform did not report the voter's roles.
+    Unknown,
 }
 
 impl Default for Approvers {
@@ -114,16 +140,24 @@ impl Voter {
     /// The voter with the roles that were looked up for this approval. They count for no other.
     pub fn on(&self, approval: &ApprovalId) -> Self {
         let mut voter = self.clone();
-        if let Some(RoleLookup::Voter { platform_roles, role }) = self.lookups.get(approval) {
+        let found = self.lookups.get(approval).map(|lookup| &lookup.voter);
+        if let Some(VoterRoles::LookedUp { platform_roles, role }) = found {
             voter.platform_roles.extend_from_slice(platform_roles);
             voter.role = voter.role.max(*role);
         }
         voter
     }
 
-    /// Whether the platform did not report roles that this approval depends on.
+    /// Whether the platform did not report the voter's roles, which this approval depends on.
     pub fn has_unknown_roles(&self, approval: &ApprovalId) -> bool {
-        self.lookups.get(approval) == Some(&RoleLookup::Unanswered)
+        self.lookups.get(approval).is_some_and(|lookup| lookup.voter == VoterRoles::Unknown)
+    }
+
+    /// Why an earlier vote on this approval may not count any more.
+    pub fn doubt(&self, approval: &ApprovalId, channel: &str, person: &str) -> Option<VoteDoubt> {
+        let doubts = &self.lookups.get(approval)?.doubts;
+        let vote = doubts.iter().find(|vote| vote.channel == channel && vote.person == person)?;
+        Some(vote.doubt)
     }
 
     pub fn is_owner(&self) -> bool {

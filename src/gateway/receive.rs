@@ -380,7 +380,7 @@ async fn reply_to_stranger(
         Content::Press { press, .. } => Ok(Some(Ephemeral::toast(
             place,
             press,
-            Language::of(person.language.as_deref()).words().not_yours.to_owned(),
+            Language::of(person.language.as_deref()).words().not_for_you.to_owned(),
         ))),
         Content::Text { text, message, .. }
             if place.kind == PlaceKind::Private || is_platform_command(message) =>

@@ -136,7 +136,7 @@ pub async fn whole(admin: &Admin, id: &str) -> Result<Option<WholeApproval>> {
             Box::pin(async move {
                 let only = PageRequest { limit: 1, ..PageRequest::default() };
                 let Some(row) = list(tx, &wanted, &only).await?.pop() else { return Ok(None) };
-                let votes = votes::names(tx, &row.id).await?;
+                let votes = votes::names(&votes::of(tx, &row.id).await?);
                 let parts = display::parts(tx, &row.id).await?;
                 let approval = approval_store::by_id(tx, row.id.as_str()).await?;
                 let proposal = match approval {
@@ -315,6 +315,7 @@ pub async fn decided(
         DecisionOutcome::Late | DecisionOutcome::NotNow => {
             return Err(Problem::conflict(answer.text));
         }
+        DecisionOutcome::RolesUnknown => return Err(Problem::try_again(answer.text)),
     }
     let of = id.clone();
     let now = admin

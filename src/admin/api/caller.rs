@@ -18,6 +18,7 @@ use crate::{
         problem::{CROSS_SITE, Problem, ProblemText, REQUIRES_ROLE},
     },
     agent::approvers::{RoleLookups, Voter},
+    gateway::people::{API, TOKEN},
     journal::{event::Speaker, role::Role},
     store::{
         api::tokens,
@@ -27,8 +28,6 @@ use crate::{
     texts::Language,
 };
 
-/// The channel of callers with a token.
-const API: &str = "api";
 /// The precision of a token's last use.
 const USED_WITHIN: TimeDelta = TimeDelta::minutes(1);
 
@@ -167,7 +166,7 @@ async fn by_token(admin: &Admin, secret: String) -> Result<Option<Caller>> {
             .await?;
     }
     Ok(Some(Caller {
-        id: format!("token:{}", token.name),
+        id: format!("{TOKEN}{}", token.name),
         name: token.name,
         channel: API.to_owned(),
         role: token.role,

@@ -35,7 +35,7 @@ pub async fn decide_by_id(
     button: PressedButton<'_>,
     by: WebPerson,
 ) -> Result<String> {
-    let lookups = RoleSource::new(gateway).recount_of(button.approval).await?;
+    let lookups = RoleSource::new(gateway).before_deciding(button.approval).await?;
     let access = ChannelAccess::to(gateway, channel).context("there is no such channel")?;
     let (channel, place, id) = (channel.to_owned(), place.clone(), button.approval.to_owned());
     let pressed = ReasonedButton { button: button.button, reason: None };
@@ -81,7 +81,7 @@ pub async fn decide_as(
     choice: Choice,
     voter: Voter,
 ) -> Result<Option<DecisionReply>> {
-    let lookups = RoleSource::new(gateway).recount_of(id).await?;
+    let lookups = RoleSource::new(gateway).before_deciding(id).await?;
     let voter = Voter { lookups, ..voter };
     let (id, now) = (id.to_owned(), gateway.clock.now());
     gateway

@@ -4,7 +4,7 @@ use anyhow::Result;
 use channels::{Incoming, IncomingContent};
 use chrono::{DateTime, Utc};
 
-use super::{ApprovalEnd, resolve};
+use super::{ApprovalEnd, pending, resolve};
 use crate::{
     gateway::{Gateway, intake_context::IntakeContext},
     journal::{
@@ -78,14 +78,17 @@ pub(in crate::gateway) async fn edited(
     if !session.acts_on(message, &by) {
         return Ok(());
     }
-    for approval in &open {
+    for asked in &open {
+        // Another node may have moved or decided it in the meantime.
+        let approval = pending(tx, &asked.conversation, &asked.id).await?;
+        let Some(approval) = approval else { continue };
         let reason = Some(texts::REQUEST_CHANGED.to_owned());
         let end = ApprovalEnd::new(
             Status::Superseded,
             Decision::Deny { reason },
             Decider::Person(by.clone()),
         );
-        resolve(tx, approval, end, now).await?;
+        resolve(tx, &approval, end, now).await?;
     }
     Ok(())
 }

@@ -198,7 +198,8 @@ pub async fn revoke(
     let Some(approval) = grants::revoke(tx, &grant.id, by, now).await? else {
         return Ok(voter.words().grant_texts.no_such_grant.to_owned());
     };
-    let fact = Fact::grant_changed(AuditKind::Revoked, grant, &voter.speaker.id);
+    let fact = Fact::grant_changed(AuditKind::Revoked, grant, &voter.speaker.id)
+        .with("channel", voter.channel.as_str());
     audit::append(tx, audit::ADMIN, vec![fact], now).await?;
     if let Some(approval) = approval_store::by_id(tx, approval.as_str()).await? {
         let giver = approval.decided_by.as_deref().unwrap_or_default();

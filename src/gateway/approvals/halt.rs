@@ -3,7 +3,7 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{ApprovalEnd, resolve};
+use super::{ApprovalEnd, pending, resolve};
 use crate::{
     agent::approvers::Voter,
     journal::event::{Decider, Decision, Speaker, Status},
@@ -69,10 +69,13 @@ pub(super) async fn sweep(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> 
 
 async fn deny_open(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
     let open = approval_store::open(tx, AT_ONCE).await?;
-    for approval in &open {
+    for asked in &open {
+        // Another node may have moved or decided it in the meantime.
+        let approval = pending(tx, &asked.conversation, &asked.id).await?;
+        let Some(approval) = approval else { continue };
         let decision = Decision::Deny { reason: Some(texts::HALTED_BY_OWNER.to_owned()) };
         let end = ApprovalEnd::new(Status::Denied, decision, Decider::Person(by.clone()));
-        resolve(tx, approval, end, now).await?;
+        resolve(tx, &approval, end, now).await?;
     }
     Ok(open.len())
 }

@@ -3,7 +3,7 @@
 //! The voter is checked first, then one conditional update decides. The event that the agent reads
 //! and the final form of the approval message are committed in the same transaction.
 //!
-//! - [`voting`]: votes that are shown and withdrawn
+//! - [`voting`]: votes that are counted, shown and withdrawn
 //! - [`choice`]: the choice that a person made
 //! - [`by_id`]: decisions by the approval's id, for callers that are signed in or have a token
 //! - [`grant_management`]: grants, shown before they are given
@@ -46,9 +46,7 @@ use crate::{
     },
     store::{
         Tx,
-        approvals::{
-            self as approval_store, attachments, display, grants, request::Approval, votes,
-        },
+        approvals::{self as approval_store, attachments, display, grants, request::Approval},
         audit::{self, AuditKind, Fact},
         conversations::{self, journal, places},
         outbox,
@@ -61,7 +59,7 @@ pub use expiry::sweep;
 use persons::VoteEligibility;
 use reply::not_yours;
 pub use reply::{DecisionOutcome, DecisionReply};
-use voting::{show_votes, withdraw};
+use voting::{VoteResult, withdraw};
 
 /// Creates the token that precedes the choice's key in the buttons of an approval: version, kind
 /// and secret.
@@ -206,10 +204,8 @@ pub async fn decide(
         Choice::Propose => grant_management::propose(tx, &approval, voter, now).await?,
         Choice::Back => grant_management::back(tx, &approval, voter, now).await?,
         Choice::Deny { .. } => {
-            let by = Decider::Person(voter.speaker.clone());
             let name = name(tx, &approval, voter).await?;
-            let end =
-                ApprovalEnd { name, ..ApprovalEnd::new(Status::Denied, choice.decision(), by) };
+            let end = ApprovalEnd::by(voter, Status::Denied, choice.decision(), name);
             resolve(tx, &approval, end, now).await?;
             voter.words().decided(Status::Denied).to_owned()
         }
@@ -235,8 +231,7 @@ async fn reject_vote(
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await
 }
 
-/// Adds a vote. The call is allowed once it has as many votes as it needs. A second vote of the same
-/// person changes nothing.
+/// Allows the call, or adds a vote if more people have to agree.
 async fn allow(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -250,25 +245,12 @@ async fn allow(
             voter.words().grant_texts.all_halted,
         ));
     }
-    if voter.has_unknown_roles(&approval.id) {
-        return Ok(DecisionReply::roles_unknown(voter));
-    }
     let mut name = name(tx, approval, voter).await?;
     if approval.approvers.needed > 1 {
-        let is_new = votes::vote(tx, &approval.id, voter, now).await?;
-        if is_new {
-            let fact = Fact::about(AuditKind::Voted, approval, &voter.speaker.id)
-                .with("channel", voter.channel.as_str());
-            audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
+        match voting::vote(tx, approval, voter, now).await? {
+            VoteResult::Enough(names) => name = texts::all_of(&names),
+            VoteResult::Waits(reply) => return Ok(reply),
         }
-        let names = votes::names(tx, &approval.id).await?;
-        if names.len() < approval.approvers.needed {
-            let votes = show_votes(tx, approval, &names, now).await?;
-            let text =
-                if is_new { votes.as_str() } else { voter.words().grant_texts.already_voted };
-            return Ok(DecisionReply::new(DecisionOutcome::Done, text));
-        }
-        name = texts::all_of(&names);
     }
     let mut grant = None;
     if let Choice::Give(terms) = choice {
@@ -278,9 +260,8 @@ async fn allow(
         }
         grant = grant_management::proposed(tx, approval, terms, voter, now).await?;
     }
-    let by = Decider::Person(voter.speaker.clone());
-    let end =
-        ApprovalEnd { name, grant, ..ApprovalEnd::new(Status::Allowed, choice.decision(), by) };
+    let end = ApprovalEnd::by(voter, Status::Allowed, choice.decision(), name);
+    let end = ApprovalEnd { grant, ..end };
     resolve(tx, approval, end, now).await?;
     let words = voter.words();
     let answers = approval.asks == ApprovalPurpose::Answer;
@@ -306,6 +287,8 @@ struct ApprovalEnd {
     by: Decider,
     /// The name that is shown.
     name: String,
+    /// The channel of the person who decided.
+    channel: String,
     /// The grant that is given with the decision.
     grant: Option<Grant>,
 }
@@ -316,7 +299,13 @@ impl ApprovalEnd {
             Decider::Person(person) => person.name.clone(),
             Decider::Timeout | Decider::Undeliverable => String::new(),
         };
-        Self { status, decision, by, name, grant: None }
+        Self { status, decision, by, name, channel: String::new(), grant: None }
+    }
+
+    fn by(voter: &Voter, status: Status, decision: Decision, name: String) -> Self {
+        let by = Decider::Person(voter.speaker.clone());
+        let channel = voter.channel.clone();
+        Self { name, channel, ..Self::new(status, decision, by) }
     }
 }
 
@@ -345,7 +334,7 @@ async fn resolve(
     end: ApprovalEnd,
     now: DateTime<Utc>,
 ) -> Result<bool> {
-    let ApprovalEnd { status, decision, by, name, grant } = end;
+    let ApprovalEnd { status, decision, by, name, channel, grant } = end;
     journal::lock(tx, &approval.conversation).await?;
     let first = approval_store::resolve(tx, &approval.id, status, &name, now).await?;
     if !first {
@@ -357,6 +346,9 @@ async fn resolve(
             .iter()
             .map(|grant| Fact::grant_changed(AuditKind::Granted, grant, &grant.given_by.id)),
     );
+    if !channel.is_empty() {
+        facts = facts.into_iter().map(|fact| fact.with("channel", channel.as_str())).collect();
+    }
     audit::append(tx, approval.conversation.as_str(), facts, now).await?;
     let words = conversations::words(tx, &approval.shown_in).await?;
     let mut markdown = match &decision {

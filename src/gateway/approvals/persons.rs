@@ -66,15 +66,23 @@ pub(super) async fn eligibility(
     voter: &Voter,
 ) -> Result<VoteEligibility> {
     let naming = naming(tx, asked, voter).await?;
-    if naming != VoteEligibility::Counts {
+    if naming != VoteEligibility::Counts || matches!(choice, Choice::Deny { .. }) {
         return Ok(naming);
     }
-    if !asked.approvers.counts_people() || matches!(choice, Choice::Deny { .. }) {
+    of_account(tx, asked, &Account::new(&voter.channel, &voter.speaker.id)).await
+}
+
+/// Whether a vote of this account counts, as far as its links say.
+pub(super) async fn of_account(
+    tx: &mut Tx<'_>,
+    asked: &Approval,
+    account: &Account,
+) -> Result<VoteEligibility> {
+    if !asked.approvers.counts_people() {
         return Ok(VoteEligibility::Counts);
     }
     let (home, _) = places::place(tx, &asked.conversation).await?;
-    let account = Account::new(&voter.channel, &voter.speaker.id);
-    let own = identities::accounts(tx, &account).await?;
+    let own = identities::accounts(tx, account).await?;
     let requester = Account::new(&home, &asked.requester.id);
     Ok(if asked.approvers.except_requester && own.contains(&requester) {
         VoteEligibility::Requester

@@ -1,35 +1,48 @@
 //! Roles that only the platform knows, looked up before a decision: who administers a chat, and
-//! whether earlier voters still have their role. The lookup cannot be done inside a transaction.
+//! whether earlier voters still have their role. A lookup cannot be done inside a transaction.
+//!
+//! Roles only ever give rights. The platform is therefore asked only about a person who may not
+//! decide without them.
 
 use anyhow::Result;
-use channels::{Incoming, IncomingContent, Person, Place};
+use channels::{Incoming, IncomingContent, Person, Place, SendError};
 use chrono::{DateTime, Utc};
 use futures::future::join_all;
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::{Duration, Instant},
+};
 use tokio::time::timeout;
 
 use super::{
-    Choice, pending,
+    Choice,
     persons::{self, VoteEligibility},
-    show_votes, voter,
+    voter,
 };
 use crate::{
-    agent::approvers::{RoleLookup, RoleLookups},
+    agent::approvers::{DoubtfulVote, RoleLookup, RoleLookups, VoteDoubt, Voter, VoterRoles},
     gateway::{
         Connected, Gateway, commands,
-        people::{self, ChannelAccess},
+        people::{self, API, ChannelAccess, WEBHOOK},
     },
     journal::{
-        event::{Speaker, Status},
+        event::Status,
         ids::{ConversationId, OutboxId},
         role::Role,
     },
     store::{
         Tx,
-        approvals::{self as approval_store, display, request::Approval, votes},
-        audit::{self, AuditKind, Fact},
+        api::tokens,
+        approvals::{
+            self as approval_store, display,
+            request::Approval,
+            votes::{self, CastVote},
+        },
         conversations::{places, tasks},
+        people::web_sessions,
+        webhooks::subscriptions,
     },
+    texts::Language,
 };
 
 /// Roles by person, as the platform reports them for the chat of an approval.
@@ -38,14 +51,23 @@ pub type PlatformRoles = BTreeMap<String, Vec<String>>;
 /// The maximum number of people looked up to find one who may decide.
 const MAX_PEOPLE: usize = 50;
 
-/// How long a lookup may take.
+/// How long the lookups for one batch of updates, or for one decision, may take together.
 const WITHIN: Duration = Duration::from_secs(2);
 
-/// Looks up roles for a batch of updates, or for one decision. A platform that has not answered is
-/// not asked again, so that it delays the batch only once.
+/// Looks up roles for a batch of updates, or for one decision. The batch waits for the platforms for
+/// a limited time, and nobody is looked up twice.
 pub struct RoleSource<'a> {
     gateway: &'a Gateway,
-    is_silent: bool,
+    left: Duration,
+    found: HashMap<LookedUpPerson, Option<Vec<String>>>,
+}
+
+/// A person whose roles in a chat were looked up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct LookedUpPerson {
+    channel: String,
+    chat: String,
+    person: String,
 }
 
 /// The place where an approval was requested.
@@ -57,20 +79,37 @@ struct Home {
 
 impl<'a> RoleSource<'a> {
     pub fn new(gateway: &'a Gateway) -> Self {
-        Self { gateway, is_silent: false }
+        Self { gateway, left: WITHIN, found: HashMap::new() }
     }
 
-    /// Runs before a press or a command counts. Discards the votes of people who have lost the right
-    /// to decide, and looks up the voter's roles in the original chat if the approval was moved to a
-    /// private one.
+    /// Runs before a press or a command counts.
     pub async fn before(&mut self, channel: &str, incoming: &Incoming) -> Result<RoleLookups> {
         let mut lookups = RoleLookups::new();
         let Some(person) = &incoming.person else { return Ok(lookups) };
         for approval in self.decided_by(channel, incoming).await? {
-            let found = self.of_voter(&approval, person).await?;
-            lookups.extend(found.map(|found| (approval.id, found)));
+            let home = self.home(&approval).await?;
+            let doubts = self.doubts(&approval, &home).await?;
+            let voter = if home.channel == channel {
+                self.of_voter(&approval, &home, person).await?
+            } else {
+                VoterRoles::Known
+            };
+            lookups.insert(approval.id, RoleLookup { voter, doubts });
         }
         Ok(lookups)
+    }
+
+    /// Runs before a decision on an approval that is identified by its id.
+    pub async fn before_deciding(&mut self, id: &str) -> Result<RoleLookups> {
+        let id = id.to_owned();
+        let asked = self
+            .gateway
+            .store
+            .read(move |tx| Box::pin(async move { approval_store::by_id(tx, &id).await }));
+        let Some(approval) = asked.await? else { return Ok(RoleLookups::new()) };
+        let home = self.home(&approval).await?;
+        let doubts = self.doubts(&approval, &home).await?;
+        Ok([(approval.id, RoleLookup { voter: VoterRoles::Known, doubts })].into())
     }
 
     /// The approvals that the update may decide.
@@ -102,105 +141,117 @@ impl<'a> RoleSource<'a> {
         }
     }
 
-    /// Runs the same check for an approval that is identified by its id.
-    pub async fn recount_of(&mut self, id: &str) -> Result<RoleLookups> {
-        let id = id.to_owned();
-        let asked = self
-            .gateway
-            .store
-            .read(move |tx| Box::pin(async move { approval_store::by_id(tx, &id).await }));
-        let Some(approval) = asked.await? else { return Ok(RoleLookups::new()) };
-        let found = self.recount(&approval).await?;
-        Ok(found.map(|found| (approval.id, found)).into_iter().collect())
-    }
-
+    /// The roles in the original chat, if the approval was moved to a private one, or if the
+    /// platform has not reported them with the update.
     async fn of_voter(
         &mut self,
         approval: &Approval,
+        home: &Home,
         person: &Person,
-    ) -> Result<Option<RoleLookup>> {
-        let unanswered = self.recount(approval).await?;
-        if unanswered.is_some() {
-            return Ok(unanswered);
-        }
-        let home = self.home(approval).await?;
+    ) -> Result<VoterRoles> {
+        let is_moved = approval.shown_in != home.conversation;
         let access = ChannelAccess::to(self.gateway, &home.channel);
-        let Some(access) = access.filter(|_| approval.shown_in != home.conversation) else {
-            return Ok(None);
+        let Some(access) = access.filter(|_| is_moved || person.roles_unknown) else {
+            return Ok(VoterRoles::Known);
         };
-        if !approval.approvers.ask_the_platform(access.maps_roles()) {
-            return Ok(None);
+        if !approval.approvers.ask_the_platform(access.maps_roles())
+            || self.is_named(approval, &access, person.clone()).await?
+        {
+            return Ok(VoterRoles::Known);
         }
-        let Some(platform_roles) = self.roles(&home.channel, &home.place, &person.id).await else {
-            return Ok(Some(RoleLookup::Unanswered));
+        let Some(platform_roles) = self.roles(home, &person.id).await else {
+            return Ok(VoterRoles::Unknown);
         };
         let there = people::known_by(&person.id, platform_roles.clone());
         let role = self
             .gateway
             .store
             .read(move |tx| Box::pin(async move { access.role(tx, &there).await }));
-        Ok(Some(RoleLookup::Voter { platform_roles, role: role.await? }))
+        Ok(VoterRoles::LookedUp { platform_roles, role: role.await? })
     }
 
-    /// Discards the votes of people who may no longer decide. Returns whether the platform did not
-    /// report their roles.
-    async fn recount(&mut self, approval: &Approval) -> Result<Option<RoleLookup>> {
-        if approval.approvers.needed < 2 {
-            return Ok(None);
-        }
-        let (gateway, id) = (self.gateway, approval.id.clone());
-        let cast = gateway.store.read(move |tx| Box::pin(async move { votes::of(tx, &id).await }));
-        for (channel, speaker) in cast.await? {
-            match self.counts(approval, &channel, &speaker).await? {
-                Some(true) => continue,
-                Some(false) => {}
-                None => return Ok(Some(RoleLookup::Unanswered)),
-            }
-            let (approval, now) = (approval.clone(), gateway.clock.now());
-            let discarded = gateway.store.write("discard votes", move |tx| {
-                Box::pin(async move { discard(tx, &approval, &channel, &speaker, now).await })
-            });
-            discarded.await?;
-        }
-        Ok(None)
-    }
-
-    /// Whether this vote would be accepted if it were cast now. Votes that did not come through a
-    /// platform were authenticated by their own endpoint, and so were those of people whose role
-    /// depends on their sign-in with an OpenID provider. `None` if the platform did not report the
-    /// roles.
-    async fn counts(
-        &mut self,
+    async fn is_named(
+        &self,
         approval: &Approval,
-        channel: &str,
-        speaker: &Speaker,
-    ) -> Result<Option<bool>> {
-        let Some(access) = ChannelAccess::to(self.gateway, channel) else { return Ok(Some(true)) };
-        if people::has_signed_in_with_oidc(&speaker.id) {
-            return Ok(Some(true));
-        }
-        let home = self.home(approval).await?;
-        // Roles of the platform can be named by the policy, or give the role that the policy names,
-        // or access to the bot.
-        let matter = approval.approvers.ask_the_platform(false) || access.maps_roles();
-        let roles = if home.channel == channel && matter {
-            match self.roles(channel, &home.place, &speaker.id).await {
-                Some(roles) => roles,
-                None => return Ok(None),
-            }
-        } else {
-            Vec::new()
-        };
-        let (person, asked) = (people::known_by(&speaker.id, roles), approval.clone());
-        let counts = self.gateway.store.read(move |tx| {
+        access: &ChannelAccess,
+        person: Person,
+    ) -> Result<bool> {
+        let (access, asked) = (access.clone(), approval.clone());
+        let naming = self.gateway.store.read(move |tx| {
             Box::pin(async move {
                 let voter = voter(tx, &access, person).await?;
-                let talks = voter.role.is_some_and(|role| role >= Role::Member);
-                let eligibility = persons::eligibility(tx, &asked, &Choice::Once, &voter).await?;
-                Ok(talks && eligibility == VoteEligibility::Counts)
+                persons::naming(tx, &asked, &voter).await
             })
         });
-        counts.await.map(Some)
+        Ok(naming.await? != VoteEligibility::NotNamed)
+    }
+
+    /// The earlier votes that would not be accepted if they were cast now, or may not be.
+    async fn doubts(&mut self, approval: &Approval, home: &Home) -> Result<Vec<DoubtfulVote>> {
+        let mut doubts = Vec::new();
+        if approval.approvers.needed < 2 {
+            return Ok(doubts);
+        }
+        let id = approval.id.clone();
+        let cast =
+            self.gateway.store.read(move |tx| Box::pin(async move { votes::of(tx, &id).await }));
+        for vote in cast.await? {
+            if let Some(doubt) = self.doubt(approval, home, &vote).await? {
+                let CastVote { channel, person, .. } = vote;
+                doubts.push(DoubtfulVote { channel, person, doubt });
+            }
+        }
+        Ok(doubts)
+    }
+
+    async fn doubt(
+        &mut self,
+        approval: &Approval,
+        home: &Home,
+        vote: &CastVote,
+    ) -> Result<Option<VoteDoubt>> {
+        if self.counts(approval, vote, Vec::new()).await? {
+            return Ok(None);
+        }
+        // Roles of the platform can be named by the policy, or give the role that the policy names,
+        // or access to the bot.
+        let access = ChannelAccess::to(self.gateway, &vote.channel);
+        let matter = approval.approvers.ask_the_platform(false)
+            || access.is_some_and(|access| access.maps_roles());
+        if home.channel != vote.channel || !matter {
+            return Ok(Some(VoteDoubt::Lost));
+        }
+        let Some(roles) = self.roles(home, &vote.person).await else {
+            return Ok(Some(VoteDoubt::Unknown));
+        };
+        let counts = self.counts(approval, vote, roles).await?;
+        Ok((!counts).then_some(VoteDoubt::Lost))
+    }
+
+    /// Whether this vote would be accepted if it were cast now by a person with these roles.
+    async fn counts(
+        &self,
+        approval: &Approval,
+        vote: &CastVote,
+        roles: Vec<String>,
+    ) -> Result<bool> {
+        let access = ChannelAccess::to(self.gateway, &vote.channel);
+        let (vote, asked, now) = (vote.clone(), approval.clone(), self.gateway.clock.now());
+        let counts = self.gateway.store.read(move |tx| {
+            Box::pin(async move {
+                let Some(access) = access else {
+                    return counts_of_program(tx, &asked, &vote, now).await;
+                };
+                if people::has_signed_in_with_oidc(&vote.person) {
+                    // The role depends on claims that only the sign-in knows.
+                    return web_sessions::is_signed_in(tx, &vote.person, now).await;
+                }
+                let person = people::known_by(&vote.person, roles);
+                let voter = voter(tx, &access, person).await?;
+                may_vote(tx, &asked, &voter).await
+            })
+        });
+        counts.await
     }
 
     async fn home(&self, approval: &Approval) -> Result<Home> {
@@ -215,37 +266,58 @@ impl<'a> RoleSource<'a> {
         found.await
     }
 
-    /// A person's roles; `None` if the platform does not answer.
-    async fn roles(&mut self, channel: &str, place: &Place, person: &str) -> Option<Vec<String>> {
-        if self.is_silent {
-            return None;
+    /// A person's roles; `None` if the platform does not report them.
+    async fn roles(&mut self, home: &Home, person: &str) -> Option<Vec<String>> {
+        let key = LookedUpPerson {
+            channel: home.channel.clone(),
+            chat: home.place.chat.clone(),
+            person: person.to_owned(),
+        };
+        if let Some(found) = self.found.get(&key) {
+            return found.clone();
         }
-        let roles = roles(self.gateway, channel, place, person).await;
-        self.is_silent = roles.is_none();
+        let began_at = Instant::now();
+        let within = self.left;
+        let roles = match self.gateway.channels.get(&home.channel) {
+            Some(connected) => roles(connected, &home.place, person, within).await,
+            None => Some(Vec::new()),
+        };
+        self.left = self.left.saturating_sub(began_at.elapsed());
+        self.found.insert(key, roles.clone());
         roles
     }
 }
 
-/// Deletes the vote, unless the approval was decided in the meantime.
-async fn discard(
+async fn may_vote(tx: &mut Tx<'_>, asked: &Approval, voter: &Voter) -> Result<bool> {
+    let talks = voter.role.is_some_and(|role| role >= Role::Member);
+    let eligibility = persons::eligibility(tx, asked, &Choice::Once, voter).await?;
+    Ok(talks && eligibility == VoteEligibility::Counts)
+}
+
+/// Whether the vote of a program would be accepted: of one with a token, or of a subscriber of
+/// webhooks, whose role is known only when it decides. A channel that is not configured has no votes.
+async fn counts_of_program(
     tx: &mut Tx<'_>,
     asked: &Approval,
-    channel: &str,
-    speaker: &Speaker,
+    vote: &CastVote,
     now: DateTime<Utc>,
-) -> Result<()> {
-    let Some(asked) = pending(tx, &asked.conversation, &asked.id).await? else { return Ok(()) };
-    if !votes::discard(tx, &asked.id, channel, &speaker.id).await? {
-        return Ok(());
+) -> Result<bool> {
+    match (vote.channel.as_str(), vote.person.split_once(':')) {
+        (API, Some((_, name))) => {
+            let Some(role) = tokens::role_of(tx, name, now).await? else { return Ok(false) };
+            let voter = Voter {
+                speaker: vote.speaker(),
+                channel: vote.channel.clone(),
+                role: Some(role),
+                platform_roles: Vec::new(),
+                lookups: RoleLookups::new(),
+                language: Language::default(),
+            };
+            may_vote(tx, asked, &voter).await
+        }
+        (WEBHOOK, Some((_, name))) => subscriptions::is_known(tx, name).await,
+        _ => Ok(false),
     }
-    tracing::warn!(
-        approval.id = %asked.id, person.id = speaker.id,
-        "vote discarded: the voter may no longer decide"
-    );
-    let fact = Fact::about(AuditKind::VoteDiscarded, &asked, &speaker.id).with("channel", channel);
-    audit::append(tx, asked.conversation.as_str(), vec![fact], now).await?;
-    let names = votes::names(tx, &asked.id).await?;
-    show_votes(tx, &asked, &names, now).await.map(drop)
 }
 
 /// The people, by the platform's roles, to whom the approval that this row belongs to may be shown
@@ -273,27 +345,30 @@ pub(super) async fn elsewhere(gateway: &Gateway, row: &OutboxId) -> Result<Platf
         })
     });
     let Some((channel, place, people)) = known.await? else { return Ok(PlatformRoles::new()) };
+    let Some(connected) = gateway.channels.get(&channel) else { return Ok(PlatformRoles::new()) };
     let looked_up = people.into_iter().map(|person| async {
-        let roles = roles(gateway, &channel, &place, &person).await;
+        let roles = roles(connected, &place, &person, WITHIN).await;
         (person, roles.unwrap_or_default())
     });
     let with_roles = join_all(looked_up).await.into_iter().filter(|(_, roles)| !roles.is_empty());
     Ok(with_roles.collect())
 }
 
-/// A person's roles; `None` if the platform does not answer in time.
+/// A person's roles; `None` if the platform does not report them in time. A chat that the bot is not
+/// in any more gives none.
 async fn roles(
-    gateway: &Gateway,
-    channel: &str,
+    connected: &Connected,
     place: &Place,
     person: &str,
+    within: Duration,
 ) -> Option<Vec<String>> {
-    let Some(connected) = gateway.channels.get(channel) else { return Some(Vec::new()) };
-    let problem = match timeout(WITHIN, connected.channel.roles(place, person)).await {
+    let problem = match timeout(within, connected.channel.roles(place, person)).await {
         Ok(Ok(roles)) => return Some(roles),
+        Ok(Err(SendError::Gone(_))) => return Some(Vec::new()),
         Ok(Err(problem)) => problem.to_string(),
         Err(_) => "the platform did not answer in time".to_owned(),
     };
+    let channel = connected.channel.id();
     tracing::warn!(channel.id = channel, person.id = person, problem, "roles are unknown");
     None
 }

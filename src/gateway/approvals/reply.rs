@@ -15,9 +15,10 @@ pub enum DecisionOutcome {
     Refused,
     /// The approval was already settled or has expired.
     Late,
-    /// The approval does not offer this choice, a halt is in effect, there is no vote to withdraw, or
-    /// the platform did not report roles that the decision depends on.
+    /// The approval does not offer this choice, a halt is in effect, or there is no vote to withdraw.
     NotNow,
+    /// The platform did not report roles that the decision depends on: it can be tried again.
+    RolesUnknown,
 }
 
 /// The outcome of a decision and the text for the person who made it.
@@ -34,7 +35,7 @@ impl DecisionReply {
 
     /// The platform did not report roles that the decision depends on.
     pub(super) fn roles_unknown(voter: &Voter) -> Self {
-        Self::new(DecisionOutcome::NotNow, voter.words().grant_texts.roles_unknown)
+        Self::new(DecisionOutcome::RolesUnknown, voter.words().grant_texts.roles_unknown)
     }
 
     /// The approval does not offer the choice.

@@ -1,19 +1,106 @@
-//! Votes, where several people have to agree: shown with the approval, and withdrawn.
+//! Votes, where several people have to agree: counted, shown with the approval, and withdrawn.
 
 use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{DecisionOutcome, DecisionReply};
+use super::{
+    DecisionOutcome, DecisionReply,
+    persons::{self, VoteEligibility},
+};
 use crate::{
-    agent::approvers::Voter,
+    agent::approvers::{VoteDoubt, Voter},
     store::{
         Tx,
-        approvals::{display, request::Approval, votes},
+        approvals::{
+            display,
+            request::Approval,
+            votes::{self, CastVote},
+        },
         audit::{self, AuditKind, Fact},
         conversations,
+        people::identities::{self, Account},
     },
 };
+
+/// The result of a vote.
+pub(super) enum VoteResult {
+    /// These people have agreed, as many as are needed.
+    Enough(Vec<String>),
+    /// What the voter is told.
+    Waits(DecisionReply),
+}
+
+/// Adds a vote and counts all of them. Earlier votes that would not be accepted now are discarded;
+/// those whose voters have unknown roles stay and do not count. A second vote of the same person
+/// changes nothing.
+pub(super) async fn vote(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<VoteResult> {
+    let has_discarded = discard_lost(tx, approval, voter, now).await?;
+    let earlier = votes::of(tx, &approval.id).await?;
+    let account = Account::new(&voter.channel, &voter.speaker.id);
+    let own = identities::accounts(tx, &account).await?;
+    let is_new = !earlier.iter().any(|vote| own.contains(&vote.account()));
+    let is_known = |vote: &&CastVote| {
+        let doubt = voter.doubt(&approval.id, &vote.channel, &vote.person);
+        doubt.is_none() || own.contains(&vote.account())
+    };
+    let (added, needed) = (usize::from(is_new), approval.approvers.needed);
+    let known = votes::names(earlier.iter().filter(is_known));
+    if known.len() + added < needed && votes::names(&earlier).len() + added >= needed {
+        if has_discarded {
+            show_votes(tx, approval, &votes::names(&earlier), now).await?;
+        }
+        return Ok(VoteResult::Waits(DecisionReply::roles_unknown(voter)));
+    }
+    if is_new {
+        votes::vote(tx, &approval.id, voter, now).await?;
+        let fact = Fact::about(AuditKind::Voted, approval, &voter.speaker.id)
+            .with("channel", voter.channel.as_str());
+        audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
+    }
+    let all = votes::of(tx, &approval.id).await?;
+    let known = votes::names(all.iter().filter(is_known));
+    if known.len() >= needed {
+        return Ok(VoteResult::Enough(known));
+    }
+    let votes = show_votes(tx, approval, &votes::names(&all), now).await?;
+    let text = if is_new { votes.as_str() } else { voter.words().grant_texts.already_voted };
+    Ok(VoteResult::Waits(DecisionReply::new(DecisionOutcome::Done, text)))
+}
+
+/// Discards the votes of people who may no longer decide, or whose account is not linked to one that
+/// counts any more. Returns whether there were some.
+async fn discard_lost(
+    tx: &mut Tx<'_>,
+    approval: &Approval,
+    voter: &Voter,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let mut facts = Vec::new();
+    for vote in votes::of(tx, &approval.id).await? {
+        let (channel, person) = (vote.channel.as_str(), vote.person.as_str());
+        let has_lost = voter.doubt(&approval.id, channel, person) == Some(VoteDoubt::Lost);
+        let linked = persons::of_account(tx, approval, &vote.account()).await?;
+        if !has_lost && linked == VoteEligibility::Counts {
+            continue;
+        }
+        votes::discard(tx, &approval.id, &vote.account()).await?;
+        tracing::warn!(
+            approval.id = %approval.id, person.id = person,
+            "vote discarded: the voter may no longer decide"
+        );
+        let fact = Fact::about(AuditKind::VoteDiscarded, approval, person);
+        facts.push(fact.with("channel", channel));
+    }
+    let has_discarded = !facts.is_empty();
+    audit::append(tx, approval.conversation.as_str(), facts, now).await?;
+    Ok(has_discarded)
+}
 
 /// Withdraws a vote.
 pub(super) async fn withdraw(
@@ -29,13 +116,13 @@ pub(super) async fn withdraw(
     let fact = Fact::about(AuditKind::VoteWithdrawn, approval, &voter.speaker.id)
         .with("channel", voter.channel.as_str());
     audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
-    let names = votes::names(tx, &approval.id).await?;
+    let names = votes::names(&votes::of(tx, &approval.id).await?);
     let votes = show_votes(tx, approval, &names, now).await?;
     Ok(DecisionReply::new(DecisionOutcome::Done, votes))
 }
 
 /// Shows the votes so far, with a button to withdraw one. Returns them.
-pub(super) async fn show_votes(
+async fn show_votes(
     tx: &mut Tx<'_>,
     approval: &Approval,
     names: &[String],

@@ -14,6 +14,7 @@ use crate::{
     gateway::{
         Gateway,
         approvals::{Choice, DecisionOutcome, DecisionReply, decide, platform_roles::RoleSource},
+        people::{WEBHOOK, WEBHOOK_ID},
     },
     journal::event::Speaker,
     store::{approvals, channels::inbox},
@@ -88,11 +89,11 @@ pub async fn answer(
     if sealed.until <= now.timestamp() {
         return Ok(CallbackOutcome::Over);
     }
-    let lookups = RoleSource::new(gateway).recount_of(&sealed.approval).await?;
-    let speaker = Speaker { id: format!("webhook:{name}"), name: name.to_owned() };
+    let lookups = RoleSource::new(gateway).before_deciding(&sealed.approval).await?;
+    let speaker = Speaker { id: format!("{WEBHOOK_ID}{name}"), name: name.to_owned() };
     let voter = Voter {
         speaker,
-        channel: "webhook".into(),
+        channel: WEBHOOK.into(),
         role: Some(role),
         platform_roles: vec![],
         lookups,
@@ -111,7 +112,7 @@ pub async fn answer(
                 CallbackChoice::Deny => Choice::Deny { reason: None },
             };
             let reply = decide(tx, &approval, choice, &voter, now).await?;
-            if reply.outcome == DecisionOutcome::NotNow {
+            if matches!(reply.outcome, DecisionOutcome::NotNow | DecisionOutcome::RolesUnknown) {
                 // Nothing was decided, so the URL still works later.
                 inbox::forget(tx, "answers", &sealed.seal).await?;
             }

@@ -151,6 +151,21 @@ pub async fn id_of(tx: &mut Tx<'_>, name: &str) -> Result<Option<String>> {
     Ok(found.map(|(id,)| id))
 }
 
+/// The role of the active token with this name.
+pub async fn role_of(tx: &mut Tx<'_>, name: &str, now: DateTime<Utc>) -> Result<Option<Role>> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- role of api token
+        SELECT role FROM api_tokens
+        WHERE name = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
+        name,
+        now.timestamp_millis()
+    );
+    Ok(found.and_then(|(role,)| Role::parse(&role)))
+}
+
 /// Revokes a token; returns its name if it was active.
 pub async fn revoke(
     tx: &mut Tx<'_>,

@@ -14,23 +14,34 @@ use crate::{
     },
 };
 
-/// Adds a person's vote. Returns `false` if they have already voted, with any of their linked
-/// accounts.
+/// A vote on an approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CastVote {
+    pub channel: String,
+    /// The account's id on that channel.
+    pub person: String,
+    pub name: String,
+    /// The same for all linked accounts.
+    owner: String,
+}
+
+impl CastVote {
+    pub fn account(&self) -> Account {
+        Account::new(&self.channel, &self.person)
+    }
+
+    pub fn speaker(&self) -> Speaker {
+        Speaker { id: self.person.clone(), name: self.name.clone() }
+    }
+}
+
+/// Adds a vote.
 pub async fn vote(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<bool> {
-    let account = Account::new(&voter.channel, &voter.speaker.id);
-    let own = identities::accounts(tx, &account).await?;
-    let cast = of(tx, approval).await?;
-    let is_own = |channel: &str, speaker: &Speaker| {
-        own.iter().any(|own| own.channel == channel && own.id == speaker.id)
-    };
-    if cast.iter().any(|(channel, speaker)| is_own(channel, speaker)) {
-        return Ok(false);
-    }
+) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -45,7 +56,7 @@ pub async fn vote(
         voter.speaker.name.replace('\0', ""),
         now.timestamp_millis()
     );
-    Ok(true)
+    Ok(())
 }
 
 /// Deletes a person's vote, whichever of their linked accounts it was cast with. Returns whether
@@ -69,21 +80,11 @@ pub async fn withdraw(tx: &mut Tx<'_>, approval: &ApprovalId, voter: &Voter) -> 
     Ok(withdrawn > 0)
 }
 
-/// The people who have voted, in order. Linked accounts count once.
-pub async fn names(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<String>> {
-    let votes: Vec<(String, String)> = sql!(
-        tx,
-        fetch_all,
-        "
-        -- votes on an approval
-        SELECT v.name, COALESCE(i.person, v.channel || '/' || v.person) FROM votes v
-        LEFT JOIN identities i ON i.channel = v.channel AND i.account = v.person
-        WHERE v.approval = $1
-        ORDER BY v.at, v.person",
-        approval.as_str()
-    );
+/// The names of the people who cast these votes, in order. Linked accounts count once.
+pub fn names<'a>(votes: impl IntoIterator<Item = &'a CastVote>) -> Vec<String> {
     let mut people = BTreeSet::new();
-    Ok(votes.into_iter().filter_map(|(name, own)| people.insert(own).then_some(name)).collect())
+    let is_first = |vote: &&'a CastVote| people.insert(vote.owner.as_str());
+    votes.into_iter().filter(is_first).map(|vote| vote.name.clone()).collect()
 }
 
 row! {
@@ -91,33 +92,35 @@ row! {
         channel: String,
         person: String,
         name: String,
+        owner: String,
     }
 }
 
-/// The voters and their channels.
-pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<(String, Speaker)>> {
+/// The votes on an approval, in order.
+pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<CastVote>> {
     let rows: Vec<VoteRow> = sql!(
         tx,
         fetch_all,
         "
-        -- votes with their voters
-        SELECT channel, person, name FROM votes
-        WHERE approval = $1
-        ORDER BY at, person",
+        -- votes on an approval
+        SELECT v.channel, v.person, v.name,
+            COALESCE(i.person, v.channel || '/' || v.person) AS owner
+        FROM votes v
+        LEFT JOIN identities i ON i.channel = v.channel AND i.account = v.person
+        WHERE v.approval = $1
+        ORDER BY v.at, v.person",
         approval.as_str()
     );
-    let vote = |row: VoteRow| (row.channel, Speaker { id: row.person, name: row.name });
+    let vote = |row: VoteRow| {
+        let VoteRow { channel, person, name, owner } = row;
+        CastVote { channel, person, name, owner }
+    };
     Ok(rows.into_iter().map(vote).collect())
 }
 
-/// Deletes the vote of one account. Returns whether there was one.
-pub async fn discard(
-    tx: &mut Tx<'_>,
-    approval: &ApprovalId,
-    channel: &str,
-    person: &str,
-) -> Result<bool> {
-    let discarded = sql!(
+/// Deletes the vote of one account.
+pub async fn discard(tx: &mut Tx<'_>, approval: &ApprovalId, account: &Account) -> Result<()> {
+    sql!(
         tx,
         execute,
         "
@@ -125,8 +128,8 @@ pub async fn discard(
         DELETE FROM votes
         WHERE approval = $1 AND channel = $2 AND person = $3",
         approval.as_str(),
-        channel,
-        person
+        account.channel.as_str(),
+        account.id.as_str()
     );
-    Ok(discarded > 0)
+    Ok(())
 }

@@ -117,6 +117,22 @@ pub async fn list(
     Ok(rows.into_iter().map(open_access).collect())
 }
 
+/// Whether the person has a valid session.
+pub async fn is_signed_in(tx: &mut Tx<'_>, person: &str, now: DateTime<Utc>) -> Result<bool> {
+    let found: Option<(i64,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- session of a person
+        SELECT created_at FROM access_tokens
+        WHERE name = $1 AND kind = 'session' AND expires_at > $2
+        LIMIT 1",
+        person,
+        now.timestamp_millis()
+    );
+    Ok(found.is_some())
+}
+
 /// Ends one immediately; returns its owner.
 pub async fn end(tx: &mut Tx<'_>, id: &AccessId) -> Result<Option<String>> {
     let ended: Option<(String,)> = sql!(

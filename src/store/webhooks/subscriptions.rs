@@ -84,6 +84,20 @@ async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<SubscribedTopics>) -> Res
     Ok(())
 }
 
+/// Whether there is a subscription with this name.
+pub async fn is_known(tx: &mut Tx<'_>, name: &str) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- subscription by name
+        SELECT name FROM subscriptions
+        WHERE name = $1",
+        name
+    );
+    Ok(found.is_some())
+}
+
 /// Queues a delivery for each subscriber of the topic.
 pub async fn note(tx: &mut Tx<'_>, topic: Topic, data: Value, now: DateTime<Utc>) -> Result<()> {
     let name = topic.name();

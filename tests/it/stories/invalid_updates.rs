@@ -138,7 +138,7 @@ story! {
         let press = world.press("Allow once");
         world.happens("3", press).await;
         assert_eq!(world.deletions(), 0);
-        assert_eq!(world.room.toasts(), [Language::English.words().not_yours]);
+        assert_eq!(world.room.toasts(), [Language::English.words().not_for_you]);
         assert_eq!(world.prompts().len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Linked accounts of one person count once.
 
-use channels::{Place, PlaceKind};
+use channels::{Incoming, Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::testing::{
     agent::approvers::{RoleLookups, Voter},
@@ -10,6 +10,7 @@ use countersign::testing::{
     scripted::{call, say},
     store::{
         approvals::open,
+        audit::AuditKind,
         people::identities::{self, Account},
     },
     texts::Language,
@@ -17,13 +18,15 @@ use countersign::testing::{
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use std::sync::Arc;
 
 use crate::{
     story,
-    support::{http::Served, stable_output::stable, world::World},
+    support::{fake_channel::FakeChannel, http::Served, stable_output::stable, world::World},
 };
 
 async fn asked_in_group(world: &mut World) {
+    world.more_channels = vec![Arc::new(FakeChannel::named("web"))];
     drop(world.node().await);
     world.tampers("DELETE FROM people").await;
     let account = |id| format!("('web', '{id}', '{id}', 'approver', 0)");
@@ -129,6 +132,84 @@ story! {
         world.model_will(say("Done."));
         assert_eq!(in_the_console(world, "1", Choice::Once).await.0, DecisionOutcome::Done);
         assert_eq!(world.deletions(), 1, "the policy names web/1");
+        let audit = world.rows_of("audit").await;
+        // PostgreSQL doubles the quotation marks of a row.
+        let rows = audit.join("\n").replace("\"\"", "\"");
+        let decided = r#""outcome":"allowed","decision":"once","by":{"person":{"id":"1","name":"Ann"}},"channel":"web""#;
+        assert!(rows.contains(decided), "{rows}");
+    }
+}
+
+story! {
+    /// Without its link, an account may be that of a person who has already voted: a vote ends with
+    /// the link, also if both arrive in one batch.
+    /// Proves A13.
+    async fn a_vote_does_not_outlive_its_link(world: &mut World) {
+        world.guard("{ approvers = { who = ['members'], needed = 2 } }");
+        for person in ["ann", "oidc:ann"] {
+            asked_in_group(world).await;
+            let columns = "hash, name, kind, created_at, expires_at";
+            let session = format!("'{person}', 'oidc:ann', 'session', 0, 4102444800000");
+            world.tampers(&format!("INSERT INTO access_tokens ({columns}) VALUES ({session})")).await;
+            world.ann_says("/link").await;
+            let own = code(world);
+            links(world, person, own).await;
+            assert_eq!(in_the_console(world, person, Choice::Once).await.0, DecisionOutcome::Done);
+            let off = world.said("/link off");
+            let unlinked = world.incoming("1", off);
+            let press = world.press("Allow once");
+            let pressed = Incoming { place: World::group(), ..world.incoming("1", press) };
+            world.happen_together(vec![unlinked, pressed]).await;
+            assert_eq!(world.deletions(), 0, "{person} and Ann may be one person");
+            let audit = world.rows_of("audit").await;
+            assert!(audit.iter().any(|row| row.contains(AuditKind::VoteDiscarded.as_str())), "{audit:?}");
+            world.model_will(say("Then not."));
+            let deny = world.press("Deny");
+            world.happens_at(World::group(), ("1", &[]), deny).await;
+        }
+    }
+}
+
+story! {
+    /// A vote counts as long as its session does.
+    /// Proves A13.
+    async fn a_vote_ends_with_the_last_session(world: &mut World) {
+        world.guard("{ approvers = { who = ['members'], needed = 2 } }");
+        asked_in_group(world).await;
+        world.ann_says("/link").await;
+        let own = code(world);
+        links(world, "oidc:ann", own).await;
+        assert_eq!(in_the_console(world, "oidc:ann", Choice::Once).await.0, DecisionOutcome::Done);
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("2", &[]), press).await;
+        assert_eq!(world.deletions(), 0, "Ann is not signed in");
+    }
+}
+
+story! {
+    /// The vote of a token that was revoked is discarded.
+    /// Proves A13.
+    async fn the_vote_of_a_revoked_token_is_discarded(world: &mut World) {
+        world.guard("{ approvers = { who = ['role:approver'], needed = 2 } }");
+        world.settings.roles = [("3".to_owned(), Role::Approver)].into();
+        asked_in_group(world).await;
+        let served = Served::of(world).await;
+        let owner = served.token("root", Role::Owner).await;
+        let approver = served.token("bot", Role::Approver).await;
+        let bob = json!({ "channel": "room", "person": "2" });
+        let (status, problem) =
+            served.ask(&owner, Method::PUT, "/people/api/token:bot/link", Some(bob)).await;
+        assert_eq!(status, StatusCode::NO_CONTENT, "{problem}");
+        let open = served.get(&owner, "/approvals").await["items"][0]["id"].clone();
+        let path = format!("/approvals/{}/decision", open.as_str().unwrap());
+        let allow = json!({ "decision": "allow" });
+        let (status, answer) = served.ask(&approver, Method::POST, &path, Some(allow)).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        world.tampers("UPDATE api_tokens SET revoked_at = 1 WHERE name = 'bot'").await;
+        let press = world.press("Allow once");
+        world.happens_at(World::group(), ("3", &[]), press).await;
+        assert_eq!(world.deletions(), 0);
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Eve [Allow once] [Deny] [Withdraw vote]");
     }
 }
 

@@ -247,6 +247,23 @@ story! {
 }
 
 story! {
+    /// A chat that the bot is not in any more gives no roles, and does not stop a person who may
+    /// decide without them.
+    /// Proves A6, A13.
+    async fn an_approval_of_a_lost_chat_can_be_decided(world: &mut World) {
+        world.guard("{ approvers = ['requester', 'admins'] }");
+        ann_is_known(world).await;
+        asked_in_group(world).await;
+        world.room.breaks("-70", SendError::Gone("bot was kicked".into()));
+        world.happens_at(World::group(), ("3", &[]), IncomingContent::Expelled).await;
+        world.model_will(say("Done."));
+        let press = world.press("Allow once");
+        world.happens_at(private(), ("1", &[]), press).await;
+        assert_eq!(world.deletions(), 1, "{}", world.shown());
+    }
+}
+
+story! {
     /// The roles of the chat where a moved approval was requested count for it alone.
     /// Proves A6, A13.
     async fn roles_of_another_chat_count_for_its_approval_alone(world: &mut World) {

@@ -1,19 +1,23 @@
 //! Approvals that depend on roles of the platform: administrators of a chat, and roles of the
 //! gateway that the platform's roles give.
 
+use channels::Incoming;
 use chrono::TimeDelta;
 use countersign::testing::{
     gateway::approvals::{Choice, DecisionOutcome},
     journal::role::Role,
     scripted::say,
+    store::audit::AuditKind,
 };
 use insta::assert_snapshot;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
 use std::sync::Arc;
 
 use super::approvers::{asked_again, asked_in_group, decides_on, open_approval, presses};
 use crate::{
     story,
-    support::{fake_channel::FakeChannel, world::World},
+    support::{fake_channel::FakeChannel, http::Served, world::World},
 };
 
 story! {
@@ -87,7 +91,7 @@ story! {
         assert_eq!(decides_on(world, "api", &id, Choice::Deny { reason: None }).await, DecisionOutcome::Late);
         assert_eq!(world.shown(), shown);
         let audit = world.rows_of("audit").await;
-        assert!(!audit.iter().any(|row| row.contains("vote_discarded")), "{audit:?}");
+        assert!(!audit.iter().any(|row| row.contains(AuditKind::VoteDiscarded.as_str())), "{audit:?}");
     }
 }
 
@@ -136,6 +140,78 @@ story! {
         world.model_will(say("Then not."));
         presses(world, ("3", &["admin"]), "Deny").await;
         assert_eq!(world.last(), "Then not.", "a denial needs no other vote");
+    }
+}
+
+story! {
+    /// A person whose roles the platform did not report with the press is asked to try again, and
+    /// is not refused; the platform is asked once for a batch.
+    /// Proves A13.
+    async fn a_press_with_unknown_roles_is_not_refused(world: &mut World) {
+        world.guard("{ approvers = 'admins' }");
+        world.room.calls("-70", "2", &["admin"]);
+        asked_in_group(world).await;
+        world.roles_unknown = true;
+        world.room.hides_roles(true);
+        let press = world.press("Allow once");
+        let before = world.room.role_lookups();
+        let batch = (0..40).map(|_| {
+            Incoming { place: World::group(), ..world.incoming("2", press.clone()) }
+        });
+        let batch = batch.collect();
+        world.happen_together(batch).await;
+        assert_eq!(world.room.role_lookups(), before + 1);
+        assert_snapshot!(world.room.toasts().last().unwrap(), @"The roles in this chat couldn't be checked, because the platform didn't answer. Please try again.");
+        let audit = world.rows_of("audit").await;
+        assert!(!audit.iter().any(|row| row.contains(AuditKind::VoteRejected.as_str())), "{audit:?}");
+        world.room.hides_roles(false);
+        world.model_will(say("Done."));
+        presses(world, ("2", &[]), "Allow once").await;
+        assert_eq!(world.deletions(), 1);
+    }
+}
+
+story! {
+    /// “Try again” is no final answer: the same request with its key is carried out later.
+    async fn a_decision_with_unknown_roles_can_be_sent_again(world: &mut World) {
+        world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
+        world.room.calls("-70", "2", &["admin"]);
+        asked_in_group(world).await;
+        presses(world, ("2", &["admin"]), "Allow once").await;
+        let served = Served::of(world).await;
+        let owner = served.token("root", Role::Owner).await;
+        let approver = served.token("bot", Role::Approver).await;
+        let eve = json!({ "channel": "room", "person": "3" });
+        served.ask(&owner, Method::PUT, "/people/api/token:bot/link", Some(eve)).await;
+        let open = served.get(&owner, "/approvals").await["items"][0]["id"].clone();
+        let path = format!("/api/v1/approvals/{}/decision", open.as_str().unwrap());
+        let decide = || {
+            let request = served.request(Method::POST, &path).bearer_auth(&approver);
+            request.header("idempotency-key", "k").json(&json!({ "decision": "allow" })).send()
+        };
+        world.room.hides_roles(true);
+        let first = decide().await.unwrap();
+        assert_eq!(first.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(first.headers().contains_key("retry-after"));
+        world.room.hides_roles(false);
+        assert_eq!(decide().await.unwrap().status(), StatusCode::OK);
+    }
+}
+
+story! {
+    /// A vote that counts without roles of the platform needs no lookup, so that a platform that
+    /// does not answer does not stop it.
+    /// Proves A13.
+    async fn votes_that_need_no_role_count_while_roles_are_unknown(world: &mut World) {
+        world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
+        world.allow = ["1", "2", "3"].map(str::to_owned).to_vec();
+        world.settings.roles = ["2", "3"].map(|id| (id.to_owned(), Role::Approver)).into();
+        asked_in_group(world).await;
+        world.room.hides_roles(true);
+        presses(world, ("2", &[]), "Allow once").await;
+        world.model_will(say("Done."));
+        presses(world, ("3", &[]), "Allow once").await;
+        assert_eq!(world.deletions(), 1, "{}", world.shown());
     }
 }
 

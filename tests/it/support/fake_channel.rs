@@ -47,6 +47,8 @@ struct State {
     roles: BTreeMap<(String, String), Vec<String>>,
     /// The platform does not report roles.
     roles_unknown: bool,
+    /// How often the roles of a person were looked up.
+    role_lookups: usize,
     /// The next check panics.
     panics: bool,
     /// Faults of a chat, for every send to it.
@@ -90,6 +92,10 @@ impl FakeChannel {
     /// The platform stops or begins to report roles.
     pub fn hides_roles(&self, hides: bool) {
         self.state.lock().roles_unknown = hides;
+    }
+
+    pub fn role_lookups(&self) -> usize {
+        self.state.lock().role_lookups
     }
 
     /// The next check panics.
@@ -358,9 +364,13 @@ impl Channel for FakeChannel {
 
     async fn roles(&self, place: &Place, person: &str) -> Result<Vec<String>, SendError> {
         let key = (place.chat.clone(), person.to_owned());
-        let state = self.state.lock();
+        let mut state = self.state.lock();
+        state.role_lookups += 1;
         if state.roles_unknown {
             return Err(SendError::Retry { after: None, reason: "no answer".into() });
+        }
+        if let Some(problem) = state.chats.get(&place.chat) {
+            return Err(problem.clone());
         }
         Ok(state.roles.get(&key).cloned().unwrap_or_default())
     }
