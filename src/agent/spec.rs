@@ -22,6 +22,8 @@ pub struct ToolSpec {
     pub approval: ApprovalMode,
     /// The argument that is the subject, which guard rules match.
     pub subject: Option<Subject>,
+    /// How long a call may take. The outcome of a call that takes longer is unknown if it must not
+    /// run twice; otherwise it has failed.
     pub timeout: Duration,
     /// The limit of runs for one person; `None` is no limit.
     pub rate: Option<Rate>,

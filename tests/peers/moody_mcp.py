@@ -8,6 +8,7 @@ as FOLDER/bored exists.
 """
 import json
 import pathlib
+import select
 import sys
 import time
 
@@ -55,12 +56,19 @@ def call(params, messages):
                 print("out of memory", file=sys.stderr)
                 sys.exit(1)
             return text("alive")
-        case "slow":
+        case "slow" | "slow_reader":
             progress = {"progressToken": params["_meta"]["progressToken"]}
             progress |= {"progress": 1, "total": 3, "message": "the *first*"}
             say(method="notifications/progress", params=progress)
             while next(messages).get("method") != "notifications/cancelled":
                 pass
+            return None
+        case "busy":
+            # It reports progress until it is told something.
+            progress = {"progressToken": params["_meta"]["progressToken"], "progress": 1}
+            while not select.select([sys.stdin], [], [], 0.01)[0]:
+                say(method="notifications/progress", params=progress)
+            next(messages)
             return None
         case "ask":
             schema = {"type": "object", "properties": {"colour": {"type": "string"}}}

@@ -3,14 +3,14 @@
 
 use jsonschema::Validator;
 use serde_json::Value;
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 use thiserror::Error;
 
 use super::{arguments, one_line::cut, toolbox::QUOTED_CHARS};
 use crate::{
     agent::{
         argument_check,
-        catalog::{Subject, ToolSpec},
+        catalog::{ApprovalMode, CallTerms, EffectClass, Subject, ToolSpec},
         paths::normalise,
     },
     tools::{Context, Tool, ToolError},
@@ -59,6 +59,19 @@ impl RegisteredTool {
             arguments[arguments::APPROVED] = true.into();
         }
         arguments
+    }
+
+    /// The terms of a call with these arguments; the strictest ones if the tool panics.
+    pub fn terms(&self, arguments: &Value) -> CallTerms {
+        let terms = std::panic::catch_unwind(AssertUnwindSafe(|| self.tool.terms(arguments)));
+        let strictest = || CallTerms { approval: ApprovalMode::Always, ..self.spec.terms() };
+        terms.unwrap_or_else(|_| strictest())
+    }
+
+    /// Whether a call with these arguments must not run twice. The start of such a call is
+    /// recorded, and a person decides what happens if it never ends.
+    pub fn runs_once(&self, arguments: &Value) -> bool {
+        [self.spec.effect, self.terms(arguments).effect] == [EffectClass::AtMostOnce; 2]
     }
 
     pub fn validate(&self, arguments: &Value) -> Result<(), ToolError> {

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     agent::{
-        catalog::{ApprovalMode, CallTerms, Rate, ToolSource, ToolSpec, Variable},
+        catalog::{CallTerms, Rate, ToolSource, ToolSpec, Variable},
         delegation, disclosure,
         guard::Cleared,
         naming,
@@ -180,10 +180,7 @@ impl Toolbox {
     /// invalid.
     pub fn terms(&self, call: &Call) -> Option<CallTerms> {
         let entry = self.entry(&call.tool).ok()?;
-        let arguments = entry.prepare(call.arguments.clone()).ok()?;
-        let terms = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool.terms(&arguments)));
-        let strictest = || CallTerms { approval: ApprovalMode::Always, ..entry.spec.terms() };
-        Some(terms.unwrap_or_else(|_| strictest()))
+        Some(entry.terms(&entry.prepare(call.arguments.clone()).ok()?))
     }
 
     /// The part of an approval that is not an argument. `None` if the tool fails to provide it.
@@ -265,14 +262,15 @@ impl Toolbox {
             return None;
         }
         let context = &entry.with_variables(context);
-        let arguments = entry.approved(arguments);
         let (tool, spec) = (entry.tool.as_ref(), entry.spec.as_ref());
+        let once = entry.runs_once(&arguments);
+        let arguments = entry.approved(arguments);
         let worker = ToolRunner { tool, spec, sandbox: self.sandbox.as_deref() };
         let run = AssertUnwindSafe(worker.attempt(arguments, context)).catch_unwind();
         tokio::select! {
             // A completed call counts as completed even if it was stopped at the same time.
             biased;
-            ended = context.people.bounded(entry.spec.timeout, run) => Some(match ended {
+            ended = context.people.bounded(spec.timeout, run) => Some(match ended {
                 Some(Ok(result)) => result,
                 Some(Err(_panic)) => {
                     tracing::error!(
@@ -281,7 +279,9 @@ impl Toolbox {
                     );
                     Err(ToolError::ExecutionFailed(format!("{name} failed with an internal error and has no result")))
                 }
-                None => Err(ToolError::Timeout(entry.spec.timeout)),
+                // It may have taken effect.
+                None if once => Err(ToolError::Unknown),
+                None => Err(ToolError::Timeout(spec.timeout)),
             }),
             () = context.cancelled.cancelled() => None,
         }

@@ -42,7 +42,7 @@ pub(super) async fn call(
         Err(Fault::Reported(config.broken("keeps asking for more input without answering")))
     };
     let ended = Box::pin(ongoing.people.bounded(EXECUTE_FOR, rounds)).await;
-    ended.unwrap_or(Err(Fault::Reported(ToolError::Timeout(EXECUTE_FOR))))
+    ended.unwrap_or(Err(Fault::TimedOut(EXECUTE_FOR)))
 }
 
 /// Sends the call and waits for its answer, as long as the server shows progress.
@@ -68,7 +68,7 @@ async fn ask(
             answer = under_way.answer() => return Ok(answer),
             () = ongoing.alive.notified() => {}
             _ = ongoing.people.bounded(SILENT_FOR, pending::<()>()) => {
-                return Err(Fault::Silent);
+                return Err(Fault::TimedOut(SILENT_FOR));
             }
         }
     }

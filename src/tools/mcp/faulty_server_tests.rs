@@ -20,6 +20,12 @@ fn tool(name: &str) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object" } })
 }
 
+fn reader_named(name: &str) -> Value {
+    let mut tool = tool(name);
+    tool["annotations"] = json!({ "readOnlyHint": true });
+    tool
+}
+
 fn reader(description: &str) -> Value {
     json!({
         "name": "read",
@@ -347,9 +353,7 @@ async fn a_server_that_does_not_start_says_why() {
 #[tokio::test]
 async fn a_call_that_does_no_harm_is_made_again() {
     let fixture = McpFixture::new().await;
-    let mut die = tool("die");
-    die["annotations"] = json!({ "readOnlyHint": true });
-    let config = fixture.moody(&json!([die]));
+    let config = fixture.moody(&json!([reader_named("die")]));
     fixture.tools(config.clone()).await.expect("tools");
     fixture.trusts("m", None).await;
     let tools = fixture.tools(config).await.expect("tools");
@@ -403,6 +407,47 @@ async fn a_call_tells_its_progress_and_is_cancelled_at_the_server() {
     let id = &heard.iter().find(|m| m["params"]["name"] == "slow").expect("the call")["id"];
     let cancelled = heard.iter().find(|m| m["method"] == "notifications/cancelled");
     assert_eq!(&cancelled.expect("a word")["params"]["requestId"], id);
+}
+
+/// A call that takes too long may have taken effect, whether the server is silent or reports
+/// progress. If it must not run twice, its outcome is unknown; otherwise it has failed.
+#[tokio::test]
+async fn the_outcome_of_a_call_that_takes_too_long_is_unknown() {
+    let fixture = McpFixture::new().await;
+    let config = fixture.moody(&json!([tool("slow"), tool("busy"), reader_named("slow_reader")]));
+    fixture.tools(config.clone()).await.expect("tools");
+    fixture.trusts("m", Some("slow_reader")).await;
+    let tools = fixture.tools(config).await.expect("tools");
+    tokio::time::pause();
+    // The clock does not move by itself while a blocking task runs.
+    let (ends, held) = std::sync::mpsc::channel::<()>();
+    let held = tokio::task::spawn_blocking(move || held.recv());
+    for (name, reports, expected) in [
+        ("m_slow", false, ToolError::Unknown),
+        ("m_busy", true, ToolError::Unknown),
+        ("m_slow_reader", false, ToolError::Timeout(SILENT_FOR)),
+    ] {
+        let place = ToolFixture::new();
+        let mut progress = place.context.progress.subscribe();
+        let passing = async {
+            progress.changed().await.expect("progress");
+            while !place.context.cancelled.is_cancelled() {
+                tokio::time::advance(Duration::from_secs(20)).await;
+                if reports {
+                    progress.changed().await.expect("progress");
+                }
+            }
+        };
+        let ended = tokio::select! {
+            ended = named(&tools, name).run(json!({}), &place.context) => ended,
+            () = passing => unreachable!(),
+        };
+        assert_eq!(ended, Err(expected), "{name}");
+    }
+    drop(ends);
+    assert!(held.await.expect("it ends").is_err());
+    let calls = fixture.heard().iter().filter(|m| m["method"] == "tools/call").count();
+    assert_eq!(calls, 3, "each only once");
 }
 
 /// If nobody can answer an elicitation, the model is told what was asked.

@@ -273,7 +273,8 @@ impl Server {
                 self.note_scopes(&refused).await;
                 Some(refused.error(&self.config))
             }
-            Fault::Broken | Fault::NotRun | Fault::Silent => None,
+            Fault::TimedOut(limit) => Some(ToolError::Timeout(limit)),
+            Fault::Broken | Fault::NotRun => None,
         }
     }
 }

@@ -284,9 +284,8 @@ impl Server {
         match Fault::of(&self.config, error) {
             Fault::Reported(error) => error,
             Fault::Insufficient(refused) => self.requires_scopes(&refused, context).await,
-            Fault::Broken | Fault::NotRun | Fault::Silent => {
-                self.config.broken("lost the connection; try again")
-            }
+            Fault::TimedOut(limit) => ToolError::Timeout(limit),
+            Fault::Broken | Fault::NotRun => self.config.broken("lost the connection; try again"),
         }
     }
 

@@ -248,8 +248,9 @@ pub(super) enum Fault {
     Broken,
     /// The call was not received.
     NotRun,
-    /// The server showed no progress for [`super::SILENT_FOR`].
-    Silent,
+    /// The server showed no progress for [`super::SILENT_FOR`], or the call took longer than
+    /// [`super::EXECUTE_FOR`]; it is unknown whether the call ran.
+    TimedOut(Duration),
     /// The token has too few scopes; the call has not run.
     Insufficient(InsufficientScope),
     Reported(ToolError),
@@ -272,7 +273,7 @@ impl Fault {
                 if was_not_sent(error) { Self::NotRun } else { Self::Broken }
             }
             ServiceError::TransportClosed => Self::Broken,
-            ServiceError::Timeout { timeout } => Self::Reported(ToolError::Timeout(timeout)),
+            ServiceError::Timeout { timeout } => Self::TimedOut(timeout),
             other => Self::Reported(config.broken(&format!("sent an unexpected answer: {other}"))),
         }
     }

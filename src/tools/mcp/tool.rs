@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 use super::{
-    CONNECT_FOR, EXECUTE_FOR, McpConfig, SILENT_FOR, Server, call, client_handler::InFlightCall,
-    content, session::Fault,
+    CONNECT_FOR, EXECUTE_FOR, McpConfig, Server, call, client_handler::InFlightCall, content,
+    session::Fault,
 };
 use crate::{
     agent::{
@@ -65,7 +65,7 @@ impl Tool for McpTool {
 
 impl McpTool {
     /// Repeats the call over a new connection if the first attempt has not run, or if it is
-    /// harmless.
+    /// harmless. If it must not run twice and may have run, its outcome is unknown.
     async fn call(
         &self,
         arguments: Map<String, Value>,
@@ -77,11 +77,11 @@ impl McpTool {
             let broken = match self.call_once(arguments.clone(), context).await {
                 Ok(output) => return Ok(output),
                 Err(Fault::Reported(error)) => return Err(error),
-                Err(Fault::Silent) => return Err(ToolError::Timeout(SILENT_FOR)),
                 Err(Fault::Insufficient(refused)) => {
                     return Err(self.server.requires_scopes(&refused, context).await);
                 }
-                Err(Fault::Broken) if once => return Err(ToolError::Unknown),
+                Err(Fault::Broken | Fault::TimedOut(_)) if once => return Err(ToolError::Unknown),
+                Err(Fault::TimedOut(limit)) => return Err(ToolError::Timeout(limit)),
                 Err(Fault::Broken) => "lost the connection twice",
                 Err(Fault::NotRun) => "cannot be reached; the call has not run",
             };
@@ -105,7 +105,7 @@ impl McpTool {
         match result {
             Err(Fault::Broken | Fault::NotRun) => self.server.lost(&session).await,
             // Otherwise each further call would wait as long.
-            Err(Fault::Silent) if !self.server.ping(&session).await => {
+            Err(Fault::TimedOut(_)) if !self.server.ping(&session).await => {
                 self.server.lost(&session).await;
             }
             _ => {}

@@ -18,9 +18,12 @@ use proptest::{
     test_runner::TestRunner,
 };
 use serde_json::{Map, Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 use tokio::sync::Semaphore;
 
@@ -258,6 +261,43 @@ story! {
         world.model_will(say("So."));
         world.ann_says("once more").await;
         assert!(world.results().await.pop().unwrap().starts_with("Tool 'soon' has reached"));
+    }
+}
+
+/// A tool that takes effect and does not end.
+struct Stalled(Arc<AtomicUsize>);
+
+#[async_trait]
+impl Tool for Stalled {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            effect: EffectClass::AtMostOnce,
+            approval: ApprovalMode::UnlessAllowed,
+            timeout: Duration::from_millis(50),
+            ..spec("invoice", &json!({}))
+        }
+    }
+
+    async fn run(&self, _arguments: Value, _context: &Context) -> Result<Output, ToolError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        std::future::pending().await
+    }
+}
+
+story! {
+    /// A call that takes too long may have taken effect. If it must not run twice, a person is asked
+    /// before it runs again, even where such calls need no approval.
+    async fn a_call_that_takes_too_long_is_asked_about(world: &mut World) {
+        world.config.guard.default = Action::Allow;
+        let runs = Arc::<AtomicUsize>::default();
+        world.tools = vec![Arc::new(Stalled(runs.clone()))];
+        world.model_will(call("invoice", json!({})));
+        world.ann_says("send it").await;
+        assert_snapshot!(world.last(), @"**invoice** was interrupted. Run it again? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Run again] [Skip]");
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
+        world.model_will(say("Then not."));
+        world.ann_presses("Skip").await;
+        assert_eq!((world.last().as_str(), runs.load(Ordering::SeqCst)), ("Then not.", 1));
     }
 }
 
