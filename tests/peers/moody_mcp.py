@@ -6,6 +6,8 @@ It offers what stands in FOLDER/tools.json, and writes what it is told to FOLDER
 If FOLDER/impatient exists, it does not wait for the answers to its questions: the call ends as soon
 as FOLDER/bored exists.
 """
+import collections
+import itertools
 import json
 import pathlib
 import select
@@ -13,6 +15,11 @@ import sys
 import time
 
 folder = pathlib.Path(sys.argv[1])
+
+QUESTION = {
+    "message": "Which colour?",
+    "requestedSchema": {"type": "object", "properties": {"colour": {"type": "string"}}},
+}
 
 
 def say(**message):
@@ -71,10 +78,21 @@ def call(params, messages):
             next(messages)
             return None
         case "ask":
-            schema = {"type": "object", "properties": {"colour": {"type": "string"}}}
-            question = {"message": "Which colour?", "requestedSchema": schema}
-            say(id=99, method="elicitation/create", params=question)
+            say(id=99, method="elicitation/create", params=QUESTION)
             return text(next(messages)["result"]["action"])
+        case "nag":
+            # The same question again and again. It does not wait for the first answers.
+            wanted, actions = params["arguments"], []
+            for n in range(wanted["times"]):
+                say(id=1000 + n, method="elicitation/create", params=QUESTION)
+                if n >= wanted["unanswered"]:
+                    actions.append(next(messages)["result"]["action"])
+            counts = sorted(collections.Counter(actions).items())
+            return text(" ".join(f"{count} {action}" for action, count in counts))
+        case "flood":
+            # It does not read the answers.
+            for n in itertools.count(1000):
+                say(id=n, method="elicitation/create", params=QUESTION)
         case "order":
             # What it needs to know stands in its arguments.
             say(id=99, method="elicitation/create", params=params["arguments"])

@@ -5,7 +5,14 @@
 //! unknown, and the elicitation is withdrawn.
 
 use futures::FutureExt as _;
-use std::{future::Future, time::Duration};
+use std::{
+    future::{Future, pending},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, timeout},
@@ -15,6 +22,11 @@ use crate::{
     journal::ids::CallId,
     texts::{self, Language},
 };
+
+/// The maximum number of questions of one call.
+const MAX_PROMPTS: usize = 30;
+/// For how long the limits of a call are suspended, in total, while it waits for people.
+const SUSPENDED_FOR: Duration = Duration::from_mins(30);
 
 /// One question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,12 +80,15 @@ pub struct Elicitor {
     pub language: Language,
     /// The number of open questions of the call.
     open: watch::Sender<usize>,
+    /// The number of its questions so far.
+    asked: Arc<AtomicUsize>,
 }
 
 /// Nobody can be asked.
 impl Default for Elicitor {
     fn default() -> Self {
-        Self { requests: None, language: Language::default(), open: watch::Sender::default() }
+        let (language, open, asked) = <_>::default();
+        Self { requests: None, language, open, asked }
     }
 }
 
@@ -85,9 +100,13 @@ impl Elicitor {
         Self { requests: Some(requests), language, ..Self::default() }
     }
 
-    /// Returns when the question is answered, declined or withdrawn.
+    /// Returns when the question is answered, declined or withdrawn. Nobody is asked any more if a
+    /// call has too many.
     pub async fn ask(&self, call: &CallId, prompt: ElicitationPrompt) -> ElicitationAnswer {
         let Some(requests) = &self.requests else { return ElicitationAnswer::Nobody };
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= MAX_PROMPTS {
+            return ElicitationAnswer::Nobody;
+        }
         let (answer, answered) = oneshot::channel();
         let elicitation = Box::new(Elicitation { call: call.clone(), prompt, answer });
         if requests.send(ElicitationRequest::Prompt(elicitation)).is_err() {
@@ -109,13 +128,19 @@ impl Elicitor {
     }
 
     /// The result of `work`, if it completes within the limit; time spent waiting for people does
-    /// not count.
+    /// not count, for half an hour at most.
     pub async fn bounded<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut open = self.open.subscribe();
         let over = async {
-            let mut left = limit;
+            let (mut left, mut suspended) = (limit, SUSPENDED_FOR);
             while !left.is_zero() {
-                () = open.wait_for(|open| *open == 0).map(drop).await;
+                let begun = Instant::now();
+                let answers = open.wait_for(|open| *open == 0).map(drop);
+                if timeout(suspended, answers).await.is_err() {
+                    let _ = timeout(left, pending::<()>()).await;
+                    break;
+                }
+                suspended = suspended.saturating_sub(begun.elapsed());
                 let begun = Instant::now();
                 let asks = open.wait_for(|open| *open > 0).map(drop);
                 if timeout(left, asks).await.is_err() {
@@ -144,7 +169,6 @@ impl Drop for Open<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::future::pending;
 
     /// The time limit of a call is paused while it waits for a person.
     #[tokio::test(start_paused = true)]
@@ -170,6 +194,50 @@ mod tests {
         };
         let (ended, ()) = tokio::join!(people.bounded(limit, work), person);
         assert_eq!((ended, begun.elapsed().as_secs()), (None, 110));
+    }
+
+    /// A call that always waits for a person ends nevertheless.
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_people_suspends_a_limit_for_a_limited_time() {
+        let (requests, _received) = mpsc::unbounded_channel();
+        let people = Elicitor::reached_by(requests, Language::English);
+        let (limit, begun, call) = (Duration::from_secs(10), Instant::now(), CallId::from("c"));
+        let first = people.ask(&call, ElicitationPrompt::default());
+        let work = async {
+            let _ = timeout(Duration::from_mins(25), first).await;
+            // Answers are no reason to wait again for as long.
+            let _ = timeout(Duration::from_secs(4), pending::<()>()).await;
+            people.ask(&call, ElicitationPrompt::default()).await
+        };
+        let ended = people.bounded(limit, work).await;
+        let expected = SUSPENDED_FOR + limit;
+        assert_eq!((ended, begun.elapsed().as_secs()), (None, expected.as_secs()));
+    }
+
+    /// After too many questions, a call continues without asking.
+    #[tokio::test]
+    async fn a_call_asks_a_limited_number_of_times() {
+        let (requests, mut received) = mpsc::unbounded_channel();
+        let people = Elicitor::reached_by(requests, Language::English);
+        let call = CallId::from("c");
+        for n in 0..MAX_PROMPTS + 5 {
+            let is_asked = n < MAX_PROMPTS;
+            let person = async {
+                if !is_asked {
+                    return;
+                }
+                let Some(ElicitationRequest::Prompt(elicitation)) = received.recv().await else {
+                    panic!("a question");
+                };
+                elicitation.answer.send(ElicitationAnswer::Declined).expect("somebody waits");
+            };
+            let asks = people.ask(&call, ElicitationPrompt::default());
+            let (given, ()) = tokio::join!(asks, person);
+            let expected =
+                if is_asked { ElicitationAnswer::Declined } else { ElicitationAnswer::Nobody };
+            assert_eq!(given, expected, "{n}");
+        }
+        assert!(received.try_recv().is_err());
     }
 
     /// A call does not wait if nobody can be asked.

@@ -12,16 +12,31 @@ use rmcp::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
 
 use super::elicit::{self, ElicitationSource};
 use crate::{
     journal::ids::{CallId, ConversationId},
     texts,
-    tools::{Context, contract::elicit::Elicitor},
+    tools::{
+        Context,
+        contract::{elicit::Elicitor, one_line::cut},
+    },
 };
+
+/// The maximum number of elicitations of a call: at the same time, and in total. Further ones are
+/// declined.
+const MAX_OPEN: usize = 4;
+const MAX_ELICITATIONS: usize = 20;
+/// What the model is told about further ones.
+const TOO_MANY: &str = "more than one call may ask";
+/// The maximum length of a text that the model is told.
+const UNANSWERED_CHARS: usize = 1_000;
 
 /// One for each connection.
 pub(super) struct ClientEvents {
@@ -31,6 +46,8 @@ pub(super) struct ClientEvents {
     /// Running calls, registered before they are sent to the server.
     begun: Mutex<Vec<Weak<InFlightCall>>>,
     abandoned: Mutex<AbandonedCalls>,
+    /// Whether an elicitation was declined because it belongs to no single call.
+    has_declined: AtomicBool,
 }
 
 /// Whose calls ended without an answer from the server, which may still be working on them.
@@ -62,6 +79,12 @@ pub(super) struct InFlightCall {
     pub alive: Notify,
     /// What the server has asked without getting an answer.
     unanswered: Mutex<Vec<String>>,
+    /// One permit for each elicitation that waits for an answer.
+    open: Semaphore,
+    /// The number of elicitations so far.
+    elicitations: AtomicUsize,
+    /// Whether there were too many.
+    has_declined: AtomicBool,
 }
 
 impl InFlightCall {
@@ -78,17 +101,40 @@ impl InFlightCall {
             people: context.people.clone(),
             alive: Notify::new(),
             unanswered: Mutex::default(),
+            open: Semaphore::new(MAX_OPEN),
+            elicitations: AtomicUsize::default(),
+            has_declined: AtomicBool::default(),
         })
     }
 
-    /// Passes an elicitation on to the person on whose behalf the call runs.
+    /// Passes an elicitation on to the person on whose behalf the call runs, unless there are too
+    /// many.
     pub async fn ask(&self, request: &ElicitRequestParams) -> ElicitResult {
+        let Some(_open) = self.admit() else {
+            return ElicitResult::new(ElicitationAction::Decline);
+        };
         let asker =
             ElicitationSource { server: &self.server, call: &self.call, people: &self.people };
         let (result, unanswered) = elicit::put(&asker, request).await;
         self.alive.notify_one();
+        let unanswered = unanswered.map(|prompt| cut(&prompt, UNANSWERED_CHARS));
         self.unanswered.lock().extend(unanswered);
         result
+    }
+
+    fn admit(&self) -> Option<SemaphorePermit<'_>> {
+        let admitted = self.open.try_acquire().ok();
+        let admitted = admitted
+            .filter(|_| self.elicitations.fetch_add(1, Ordering::Relaxed) < MAX_ELICITATIONS);
+        if admitted.is_none() && !self.has_declined.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                mcp.server = self.server,
+                tool.name = self.tool,
+                "declined elicitations: there are too many in this call"
+            );
+            self.unanswered.lock().push(TOO_MANY.to_owned());
+        }
+        admitted
     }
 
     pub fn unanswered(&self) -> Vec<String> {
@@ -98,8 +144,8 @@ impl InFlightCall {
 
 impl ClientEvents {
     pub fn notifying(changed: Arc<Notify>) -> Self {
-        let (calls, begun, abandoned) = <_>::default();
-        Self { changed, calls, begun, abandoned }
+        let (calls, begun, abandoned, has_declined) = <_>::default();
+        Self { changed, calls, begun, abandoned, has_declined }
     }
 
     pub fn begins(&self, call: &Arc<InFlightCall>) {
@@ -190,7 +236,9 @@ impl ClientHandler for ClientEvents {
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let Some(call) = self.only_call() else {
-            tracing::info!("declined an elicitation: it is unclear which call it belongs to");
+            if !self.has_declined.swap(true, Ordering::Relaxed) {
+                tracing::info!("declined an elicitation: it is unclear which call it belongs to");
+            }
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
         tokio::select! {

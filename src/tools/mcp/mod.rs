@@ -7,6 +7,7 @@
 //! - [`server`]: one server: its connection, tools and health
 //! - [`supervisor`]: reconnects, and updates the list of tools
 //! - [`session`]: opens a connection, with either generation of the protocol
+//! - [`bounded_transport`]: limits what a connection keeps in memory
 //! - [`listing`]: lists the tools; [`listed_tools`]: compares them with the pinned ones
 //! - [`login`]: signing in to a server with a user's authorisation; [`credentials_file`]: what is
 //!   stored of it
@@ -20,6 +21,7 @@
 //! - [`resources`]: the resources of a server; [`prompts`]: its prompts, as commands
 //! - [`challenge`]: how a server refuses a request without a token
 
+mod bounded_transport;
 mod call;
 mod challenge;
 mod client_handler;
@@ -119,6 +121,8 @@ pub enum ConnectionMode {
 
 #[cfg(test)]
 mod conformance_tests;
+#[cfg(test)]
+mod demanding_server_tests;
 #[cfg(test)]
 mod faulty_server_tests;
 #[cfg(test)]

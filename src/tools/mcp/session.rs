@@ -20,6 +20,7 @@ use tokio::{process::Command, sync::Notify, time};
 
 use super::{
     CONNECT_FOR, ConnectionRefused, McpConfig, Protocol,
+    bounded_transport::BoundedTransport,
     challenge::InsufficientScope,
     client_handler::ClientEvents,
     listing, login, oauth,
@@ -144,10 +145,11 @@ async fn begin(
     match (&config.command, &config.url) {
         (Some(command), None) => {
             let process = process(config, command, link).map_err(is_permanent)?;
-            Ok(events().serve_with_lifecycle(process, mode).await)
+            let transport = BoundedTransport::new(process, &config.name);
+            Ok(events().serve_with_lifecycle(transport, mode).await)
         }
         (None, Some(url)) => {
-            let transport = http(config, url, link).await?;
+            let transport = BoundedTransport::new(http(config, url, link).await?, &config.name);
             Ok(events().serve_with_lifecycle(transport, mode).await)
         }
         _ => Err(is_permanent(config.broken("needs either `command` or `url`"))),

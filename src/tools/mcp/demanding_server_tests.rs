@@ -1,0 +1,77 @@
+//! The MCP client against a server that asks too much.
+
+use super::testing::{McpFixture, named, run};
+use crate::{
+    texts::Language,
+    tools::{
+        Tool, ToolError,
+        contract::elicit::{ElicitationAnswer, ElicitationRequest, Elicitor},
+        testing::ToolFixture,
+    },
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+async fn tools_of(fixture: &McpFixture) -> Vec<Arc<dyn Tool>> {
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let config = fixture.moody(&json!([tool("nag"), tool("flood"), tool("echo")]));
+    fixture.tools(config).await.expect("tools")
+}
+
+/// A place where a person can be asked.
+fn attended() -> (ToolFixture, UnboundedReceiver<ElicitationRequest>) {
+    let mut place = ToolFixture::new();
+    let (requests, received) = mpsc::unbounded_channel();
+    place.context.people = Elicitor::reached_by(requests, Language::English);
+    (place, received)
+}
+
+fn nags(times: usize, unanswered: usize) -> Value {
+    json!({ "times": times, "unanswered": unanswered })
+}
+
+/// Few elicitations of a call wait at the same time. Further ones are declined without being queued,
+/// and the model learns that.
+#[tokio::test]
+async fn elicitations_at_the_same_time_are_limited() {
+    let fixture = McpFixture::new().await;
+    let tools = tools_of(&fixture).await;
+    let (place, mut received) = attended();
+    let call = named(&tools, "m_nag").run(nags(2_000, 4), &place.context);
+    let result = call.await.expect("a result").text;
+    let expected =
+        "1996 decline\n[The server asked, and got no answer: more than one call may ask]";
+    assert_eq!(result, expected);
+    assert_eq!(std::iter::from_fn(|| received.try_recv().ok()).count(), 4);
+}
+
+/// A call cannot ask again and again, although it gets its answers.
+#[tokio::test]
+async fn the_elicitations_of_a_call_are_limited() {
+    let fixture = McpFixture::new().await;
+    let tools = tools_of(&fixture).await;
+    let (place, mut received) = attended();
+    let answers = async {
+        while let Some(request) = received.recv().await {
+            let ElicitationRequest::Prompt(elicitation) = request else { continue };
+            let _ = elicitation.answer.send(ElicitationAnswer::Given("red".into()));
+        }
+    };
+    let result = tokio::select! {
+        result = named(&tools, "m_nag").run(nags(25, 0), &place.context) => result,
+        () = answers => unreachable!(),
+    };
+    let result = result.expect("a result").text;
+    assert!(result.starts_with("20 accept 5 decline\n[The server asked, and"), "{result}");
+}
+
+/// A server that sends requests and does not read the replies is disconnected, before they fill the
+/// memory. Another call uses a new connection.
+#[tokio::test]
+async fn a_server_that_does_not_read_replies_is_disconnected() {
+    let fixture = McpFixture::new().await;
+    let tools = tools_of(&fixture).await;
+    assert_eq!(run(&tools, "m_flood", json!({})).await, Err(ToolError::Unknown));
+    assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
+}
