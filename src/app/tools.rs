@@ -235,6 +235,7 @@ fn login(
         client_secret: secret.transpose().context("client_secret")?,
         client_metadata: entry.client_metadata_url.as_ref().map(ToString::to_string),
         scopes: entry.scopes.clone(),
+        private_hosts: config.web.inside(),
     }))
 }
 

@@ -73,6 +73,7 @@ async fn configured(fixture: &McpFixture, url: Url, scenario: &str) -> McpConfig
         client_secret: text("client_secret").map(Into::into),
         client_metadata: Some(metadata.to_owned()).filter(|_| scenario == "auth/basic-cimd"),
         scopes: vec![],
+        private_hosts: <_>::default(),
     };
     McpConfig { login: Some(login).filter(|_| scenario.starts_with("auth/")), ..usual }
 }

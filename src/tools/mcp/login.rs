@@ -1,6 +1,7 @@
 //! Signs in to a server that requires a user's authorisation: OAuth's authorization code flow with
 //! PKCE (RFC 7636). The server says where (RFC 9728, RFC 8414); an unknown client registers itself
-//! (RFC 7591). Hosts in private networks are not contacted, unless the server itself is one.
+//! (RFC 7591). Hosts in private networks are not contacted, unless the operator says that the server
+//! is in one. What its name resolves to does not say so, because the server may control that.
 //!
 //! The credentials are stored in a private file, for all nodes that share the folder; one node at a
 //! time refreshes an expired token.
@@ -17,12 +18,13 @@ use rmcp::transport::auth::{
     OAuthClientConfig,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{io, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, io, path::PathBuf, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     time::timeout,
 };
+use url::Host;
 
 use super::{
     ConnectionRefused, McpConfig, challenge,
@@ -30,12 +32,20 @@ use super::{
 };
 use crate::{
     encryption::Encryption,
-    tools::{ToolError, web::address},
+    tools::{
+        ToolError,
+        web::{
+            address::is_public,
+            client::{is_private_name, place},
+        },
+    },
 };
 
 /// The maximum size of a browser's request.
 const REQUEST_BYTES: u64 = 16 * 1024;
 const CALLBACK: &str = "/callback";
+const NOT_PUBLIC: &str =
+    "it is in a private network. The operator can allow that (web.allowed_private_hosts)";
 /// The timeout for a request after a browser has connected, since some connect in advance.
 const SAYS_WITHIN: Duration = Duration::from_secs(10);
 
@@ -52,6 +62,8 @@ pub struct Login {
     /// id.
     pub client_metadata: Option<String>,
     pub scopes: Vec<String>,
+    /// Private hosts that the operator allows, as `host` or `host:port`.
+    pub private_hosts: BTreeSet<String>,
 }
 
 impl Login {
@@ -77,6 +89,22 @@ impl Login {
     async fn satisfied(&self) {
         // If it stays, the next sign-in requests what was granted.
         let _ = tokio::fs::remove_file(self.required_file()).await;
+    }
+
+    /// Whether the operator says that the server is in a private network. Then URLs that it names
+    /// may be so as well.
+    fn is_inside(&self, url: &Url) -> bool {
+        let Some(host) = url.host() else { return false };
+        let is_private = match host {
+            Host::Ipv4(at) => !is_public(at.into()),
+            Host::Ipv6(at) => !is_public(at.into()),
+            // No public name is a single word.
+            Host::Domain(name) => {
+                is_private_name(name) || !name.trim_end_matches('.').contains('.')
+            }
+        };
+        let allows = |allowed: &str| self.private_hosts.contains(allowed);
+        is_private || allows(&host.to_string()) || allows(&place(url))
     }
 
     fn required_file(&self) -> PathBuf {
@@ -169,7 +197,7 @@ pub async fn begin(config: &McpConfig, redirect: &str) -> Result<StartedLogin, T
         );
     };
     let mut manager =
-        manager(url, login.credentials()).await.map_err(|error| failed(config, &error))?;
+        manager(url, login, login.credentials()).await.map_err(|error| failed(config, &error))?;
     let challenge = challenge::of(url).await;
     let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
     manager.set_metadata(found.map_err(|error| failed(config, &error))?.metadata);
@@ -290,10 +318,13 @@ fn refused(config: &McpConfig, error: &AuthError) -> ConnectionRefused {
 
 async fn manager(
     url: &Url,
+    login: &Login,
     credentials: CredentialsFile,
 ) -> Result<AuthorizationManager, AuthError> {
-    let mut manager = if is_inside(url).await {
+    let mut manager = if login.is_inside(url) {
         AuthorizationManager::new_allowing_private_addresses(url.clone()).await?
+    } else if leads_inside(url).await {
+        return Err(AuthError::MetadataError(NOT_PUBLIC.to_owned()));
     } else {
         AuthorizationManager::new(url.clone()).await?
     };
@@ -301,11 +332,14 @@ async fn manager(
     Ok(manager)
 }
 
-/// Whether its name resolves to a private address: then URLs that it names may do so as well.
-async fn is_inside(url: &Url) -> bool {
-    let Some((host, port)) = url.host_str().zip(url.port_or_known_default()) else { return false };
-    let found = tokio::net::lookup_host((host.trim_matches(['[', ']']), port)).await;
-    found.is_ok_and(|mut found| found.any(|at| !address::is_outside(at.ip())))
+/// Whether its name resolves to private addresses only, so that nothing there may be contacted.
+async fn leads_inside(url: &Url) -> bool {
+    let Some(host) = url.host_str().zip(url.port_or_known_default()) else { return false };
+    let found = tokio::net::lookup_host(host).await;
+    found.is_ok_and(|found| {
+        let mut found = found.peekable();
+        found.peek().is_some() && found.all(|at| !is_public(at.ip()))
+    })
 }
 
 /// The stored credentials.
@@ -314,7 +348,7 @@ async fn known(
     login: &Login,
     credentials: CredentialsFile,
 ) -> Result<Option<AuthorizationManager>, AuthError> {
-    let mut manager = manager(url, credentials).await?;
+    let mut manager = manager(url, login, credentials).await?;
     if !manager.initialize_from_store().await? {
         return Ok(None);
     }
@@ -355,10 +389,17 @@ mod tests {
         let url = state.url().parse().ok();
         let (client_id, client_secret, scopes) = (None, None, vec!["read".to_owned()]);
         let encryption = Encryption::default();
-        let client_metadata = None;
-        let login =
-            Some(Login { file, encryption, client_id, client_secret, client_metadata, scopes });
-        McpConfig { url, login, ..usual("g") }
+        let (client_metadata, private_hosts) = (None, BTreeSet::new());
+        let login = Login {
+            file,
+            encryption,
+            client_id,
+            client_secret,
+            client_metadata,
+            scopes,
+            private_hosts,
+        };
+        McpConfig { url, login: Some(login), ..usual("g") }
     }
 
     /// Simulates a person's browser.
@@ -551,6 +592,31 @@ mod tests {
         let refused = fixture.tools(with('E')).await.err().expect("another key").to_string();
         assert!(refused.contains("store.previous_encryption_key"), "{refused}");
         assert!(stored().starts_with("enc1:"), "it is still there");
+    }
+
+    /// Only the operator says that a server is in a private network. Its own name may resolve to
+    /// anything, to public and private addresses at the same time too.
+    #[tokio::test]
+    async fn the_name_of_a_server_does_not_open_private_networks() {
+        let (state, fixture) = (Guarded::start().await, McpFixture::new().await);
+        let login = config(&state, fixture.folder.path().join("g.json")).login.expect("a login");
+        let private_hosts = ["mcp.corp.example", "10-0-0-1.example:8443"].map(str::to_owned).into();
+        let login = Login { private_hosts, ..login };
+        for (url, is_inside) in [
+            ("https://evil.example/mcp", false),
+            ("https://8.8.8.8/mcp", false),
+            ("https://10-0-0-1.example/mcp", false),
+            ("https://10-0-0-1.example:8443/mcp", true),
+            ("https://MCP.corp.example/mcp", true),
+            ("https://10.0.0.7/mcp", true),
+            ("http://127.0.0.1:8080/mcp", true),
+            ("http://[::1]/mcp", true),
+            ("http://localhost:8080/mcp", true),
+            ("http://tickets:8080/mcp", true),
+            ("http://tickets.internal/mcp", true),
+        ] {
+            assert_eq!(login.is_inside(&url.parse().expect("a URL")), is_inside, "{url}");
+        }
     }
 
     /// A wrong state, or a denial, does not sign in.

@@ -288,7 +288,7 @@ fn client(resolver: Arc<dyn Resolve>) -> Result<reqwest::Client, reqwest::Error>
 const NOT_PUBLIC: &str = "it is not on the public internet. The operator can allow private hosts (web.allowed_private_hosts)";
 
 /// Names that no public server has, regardless of what they resolve to.
-fn is_private_name(name: &str) -> bool {
+pub fn is_private_name(name: &str) -> bool {
     let last = name.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     matches!(last, "localhost" | "local" | "internal" | "home" | "lan")
 }
