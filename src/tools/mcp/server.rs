@@ -284,6 +284,7 @@ impl Server {
         match Fault::of(&self.config, error) {
             Fault::Reported(error) => error,
             Fault::Insufficient(refused) => self.requires_scopes(&refused, context).await,
+            Fault::RateLimited(after) => self.config.rate_limited(after),
             Fault::TimedOut(limit) => ToolError::Timeout(limit),
             Fault::Broken | Fault::NotRun => self.config.broken("lost the connection; try again"),
         }

@@ -9,7 +9,9 @@ use rmcp::{
     },
     transport::{
         StreamableHttpClientTransport, TokioChildProcess,
-        streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
+        streamable_http_client::{
+            HttpStatusError, StreamableHttpClientTransportConfig, StreamableHttpError,
+        },
     },
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -241,6 +243,15 @@ impl McpConfig {
     pub(super) fn broken(&self, what: &str) -> ToolError {
         ToolError::ExternalService(format!("the MCP server `{}` {what}", self.name))
     }
+
+    /// The error for a request that the server refused because there were too many.
+    pub(super) fn rate_limited(&self, after: Option<Duration>) -> ToolError {
+        let when = after.map_or("later".to_owned(), |after| format!("in {} s", after.as_secs()));
+        self.broken(&format!(
+            "limits the rate of requests and has refused this one (429), which has not run: try \
+                again {when}"
+        ))
+    }
 }
 
 /// Why a call has no result.
@@ -255,6 +266,9 @@ pub(super) enum Fault {
     TimedOut(Duration),
     /// The token has too few scopes; the call has not run.
     Insufficient(InsufficientScope),
+    /// There were too many requests (429), and another may be made after this time; the call has
+    /// not run.
+    RateLimited(Option<Duration>),
     Reported(ToolError),
 }
 
@@ -272,6 +286,9 @@ impl Fault {
                 if let Some(insufficient) = InsufficientScope::of(error) {
                     return Self::Insufficient(insufficient);
                 }
+                if let Some(refused) = too_many_requests(error) {
+                    return Self::RateLimited(retry_after(refused));
+                }
                 if was_not_sent(error) { Self::NotRun } else { Self::Broken }
             }
             ServiceError::TransportClosed => Self::Broken,
@@ -279,6 +296,25 @@ impl Fault {
             other => Self::Reported(config.broken(&format!("sent an unexpected answer: {other}"))),
         }
     }
+}
+
+/// The refusal of a request by the server, or by a proxy before it, because there were too many.
+fn too_many_requests<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> Option<&'e HttpStatusError> {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::HttpStatus(refused))
+            if refused.status == StatusCode::TOO_MANY_REQUESTS =>
+        {
+            Some(refused)
+        }
+        _ => None,
+    }
+}
+
+/// In seconds; dates are not understood.
+fn retry_after(refused: &HttpStatusError) -> Option<Duration> {
+    refused.retry_after.as_deref()?.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// Whether nobody received the call, or it was rejected for missing authentication.

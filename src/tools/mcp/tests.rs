@@ -241,6 +241,33 @@ async fn errors_tell_the_model_what_to_do() {
     assert!(matches!(raw, Err(ToolError::InvalidParameters(_))), "{raw:?}");
 }
 
+/// A call that the server refuses because there were too many has not run: nobody is asked whether to
+/// run it again, the error says when to try again, and the connection is kept.
+#[tokio::test]
+async fn a_call_that_is_refused_by_a_rate_limit_has_not_run() {
+    let (fake, refusals) = (Fake::default(), Arc::new(AtomicUsize::new(1)));
+    let limited = move |state: State<Fake>, headers: HeaderMap, body: Json<Value>| {
+        let is_refused = body["method"] == "tools/call" && refusals.swap(0, Ordering::SeqCst) > 0;
+        async move {
+            if is_refused {
+                return (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "7")]).into_response();
+            }
+            answer(state, headers, body).await
+        }
+    };
+    let url = served(Router::new().route("/mcp", post(limited)).with_state(fake.clone())).await;
+    let fixture = McpFixture::new().await;
+    let server = fixture.server(McpConfig { url: Some(url), ..config("f") });
+    let tools = server.tools().await.expect("tools");
+    let refused = run(&tools, "f_put", json!({})).await;
+    let Err(ToolError::ExternalService(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("`f`") && why.ends_with("has not run: try again in 7 s"), "{why}");
+    assert!(server.health().connected);
+    assert_eq!(run(&tools, "f_put", json!({})).await.expect("a result"), "7");
+    assert_eq!(fake.sent("initialize").len(), 1, "the same connection");
+    assert_eq!(fake.sent("tools/call").len(), 1, "not made twice");
+}
+
 #[tokio::test]
 async fn a_cancelled_call_ends_at_once() {
     let (fake, url) = Fake::start().await;

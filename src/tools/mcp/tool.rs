@@ -80,6 +80,9 @@ impl McpTool {
                 Err(Fault::Insufficient(refused)) => {
                     return Err(self.server.requires_scopes(&refused, context).await);
                 }
+                Err(Fault::RateLimited(after)) => {
+                    return Err(self.server.config.rate_limited(after));
+                }
                 Err(Fault::Broken | Fault::TimedOut(_)) if once => return Err(ToolError::Unknown),
                 Err(Fault::TimedOut(limit)) => return Err(ToolError::Timeout(limit)),
                 Err(Fault::Broken) => "lost the connection twice",
