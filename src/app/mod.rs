@@ -181,7 +181,7 @@ impl App {
         };
         app.load_tools().await?;
         // Subscribing is the last step that can fail, so an invalid configuration changes nothing.
-        app.gateway.store.subscribe(server::topics(&app.webhook_sender)).await?;
+        app.gateway.store.subscribe(app.webhook_sender.topics()).await?;
         Ok(app)
     }
 

@@ -8,11 +8,7 @@ use super::{shown, tools};
 use crate::{
     admin::{Admin, push::Push},
     config::{Config, ProviderName, oidc, webhooks},
-    gateway::{
-        Gateway,
-        webhooks::{Subscription, outgoing::WebhookSender},
-    },
-    store::webhooks::subscriptions::SubscribedTopics,
+    gateway::{Gateway, webhooks::outgoing::WebhookSender},
     tools::web::client::WebClient,
     worker::Worker,
 };
@@ -52,16 +48,6 @@ fn metrics_token(
     variables: &BTreeMap<String, String>,
 ) -> Result<Option<secrecy::SecretString>> {
     config.admin.metrics_token.as_ref().map(|token| token.reveal(variables)).transpose()
-}
-
-/// The topics of each subscription.
-pub(super) fn topics(webhook_sender: &WebhookSender) -> Vec<SubscribedTopics> {
-    let subscriptions = webhook_sender.subscriptions.iter();
-    let topics = |(name, one): (&String, &Subscription)| SubscribedTopics {
-        name: name.clone(),
-        topics: one.topics.clone(),
-    };
-    subscriptions.map(topics).collect()
 }
 
 /// Builds the sender of webhook deliveries.

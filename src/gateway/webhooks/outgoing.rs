@@ -17,8 +17,8 @@ use crate::{
     clock::stops_within,
     gateway::Gateway,
     store::webhooks::{
-        deliveries::{DeliveryAttempt, DeliveryState, DueDelivery},
-        subscriptions::Topic,
+        deliveries::{DeliveryAttempt, DeliveryShare, DeliveryState, DueDelivery},
+        subscriptions::{SubscribedTopics, Topic},
     },
     tools::{
         ToolError,
@@ -27,8 +27,8 @@ use crate::{
 };
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// The maximum number of concurrent deliveries, so that slow receivers delay at most this many.
-const AT_ONCE: usize = 32;
+/// The maximum number of concurrent deliveries of a subscription.
+const AT_ONCE: usize = 16;
 /// The maximum number of attempts, which span about eight hours.
 const TRIES: i64 = 8;
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
@@ -36,6 +36,10 @@ const FIRST_WAIT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_WAIT: TimeDelta = TimeDelta::hours(12);
 /// Only the status of a response counts.
 const ANSWER_BYTES: usize = 1_024;
+/// How often the stored subscriptions are compared with the configuration.
+const CHECK_INTERVAL: TimeDelta = TimeDelta::minutes(1);
+/// How long deliveries that are due wait for a node that has their subscription.
+const UNKNOWN_FOR: TimeDelta = TimeDelta::hours(1);
 
 /// What webhook deliveries need.
 pub struct WebhookSender {
@@ -46,29 +50,75 @@ pub struct WebhookSender {
     pub base: String,
 }
 
-/// Delivers webhooks until shutdown. Every node looks for deliveries; a node that claims one sends
-/// it.
+impl WebhookSender {
+    /// The topics of each subscription.
+    pub fn topics(&self) -> Vec<SubscribedTopics> {
+        let topics = |(name, one): (&String, &Subscription)| SubscribedTopics {
+            name: name.clone(),
+            topics: one.topics.clone(),
+        };
+        self.subscriptions.iter().map(topics).collect()
+    }
+}
+
+/// Delivers webhooks until shutdown. Every node looks for deliveries of its subscriptions; a node
+/// that claims one sends it.
 pub async fn deliver(webhook_sender: Arc<WebhookSender>) {
-    let stop = webhook_sender.gateway.stop.clone();
-    while !stop.is_cancelled() {
+    let gateway = &webhook_sender.gateway;
+    let mut checks_at = gateway.clock.now();
+    while !gateway.stop.is_cancelled() {
+        if gateway.clock.now() >= checks_at {
+            checks_at = gateway.clock.now() + CHECK_INTERVAL;
+            if let Err(problem) = check_subscriptions(&webhook_sender).await {
+                let problem = format!("{problem:#}");
+                tracing::error!(problem, "could not check the webhook subscriptions");
+            }
+        }
         match deliver_due_webhooks(&webhook_sender).await {
             // There may be more.
-            Ok(AT_ONCE) => continue,
+            Ok(AT_ONCE..) => continue,
             Ok(_) => {}
             Err(problem) => {
                 tracing::error!(problem = format!("{problem:#}"), "could not deliver webhooks");
             }
         }
-        stops_within(POLL_INTERVAL, &stop).await;
+        stops_within(POLL_INTERVAL, &gateway.stop).await;
     }
+}
+
+/// While a new configuration reaches one node after the other, each node goes on with the
+/// subscriptions that it has: it adds those that another node has removed. It leaves the deliveries
+/// of others to the nodes that have them, until it is clear that there are none.
+pub async fn check_subscriptions(webhook_sender: &WebhookSender) -> Result<()> {
+    let gateway = &webhook_sender.gateway;
+    for name in gateway.store.subscribe_again(webhook_sender.topics()).await? {
+        tracing::warn!(
+            webhook.name = name,
+            "subscribed again: a node with another configuration had removed the subscription"
+        );
+    }
+    let known = webhook_sender.subscriptions.keys().cloned().collect();
+    let now = gateway.clock.now();
+    for name in gateway.store.give_up_webhook_deliveries(known, now - UNKNOWN_FOR, now).await? {
+        tracing::warn!(
+            webhook.name = name,
+            "gave up webhook deliveries: no node has the subscription in its configuration"
+        );
+    }
+    Ok(())
 }
 
 /// Sends all webhook deliveries that are due, once. Returns how many there were.
 pub async fn deliver_due_webhooks(webhook_sender: &WebhookSender) -> Result<usize> {
     let now = webhook_sender.gateway.clock.now();
-    let deliveries = webhook_sender.gateway.store.claim_webhook_deliveries(AT_ONCE, now).await?;
+    let names = webhook_sender.subscriptions.keys().cloned();
+    let shares = names.map(|subscription| DeliveryShare { subscription, limit: AT_ONCE }).collect();
+    let deliveries = webhook_sender.gateway.store.claim_webhook_deliveries(shares, now).await?;
     let results = deliveries.into_iter().map(|delivery| async move {
-        let tried = AssertUnwindSafe(attempt(webhook_sender, &delivery, now)).catch_unwind().await;
+        let subscription = webhook_sender.subscriptions.get(&delivery.subscription);
+        let Some(subscription) = subscription else { return Ok(()) };
+        let sent = attempt(webhook_sender, subscription, &delivery, now);
+        let tried = AssertUnwindSafe(sent).catch_unwind().await;
         let tried = tried.unwrap_or_else(|_panic| {
             let problem = "the delivery panicked; the log has the message".to_owned();
             failed(&delivery, Refusal { status: None, problem, after: None }, now)
@@ -90,13 +140,10 @@ pub async fn deliver_due_webhooks(webhook_sender: &WebhookSender) -> Result<usiz
 
 async fn attempt(
     webhook_sender: &WebhookSender,
+    subscription: &Subscription,
     delivery: &DueDelivery,
     now: DateTime<Utc>,
 ) -> DeliveryAttempt {
-    let Some(subscription) = webhook_sender.subscriptions.get(&delivery.subscription) else {
-        let problem = "the configuration no longer names this subscription".to_owned();
-        return DeliveryAttempt { state: DeliveryState::Dead, status: None, problem };
-    };
     let body = body(webhook_sender, delivery, subscription);
     let ask = WebRequest {
         method: Method::POST,

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! waiting ──► delivered   the receiver has accepted it
-//!    │  ▲ └──► dead       all attempts failed, or the receiver is gone ──► waiting (replay), dropped
+//!    │  ▲ └──► dead       all attempts failed, the receiver is gone, or no node has the subscription
+//!    │  │                 ──► waiting (replay), dropped
 //!    └──┘ (not before, after a failure; at once, when an operator replays it)
 //! ```
 
@@ -22,6 +23,13 @@ use crate::store::{
 
 /// The lease of an attempt, which is longer than any attempt takes.
 const TERM_MS: i64 = 60_000;
+
+/// How many deliveries of a subscription to claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryShare {
+    pub subscription: String,
+    pub limit: usize,
+}
 
 /// A delivery that this node may send now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +78,9 @@ macro_rules! claim {
             WHERE id IN (
                 SELECT id FROM notices
                 WHERE status = 'waiting' AND lease_until <= $2 AND not_before <= $3
+                  AND subscription = $4
                 ORDER BY not_before
-                LIMIT $4 ",
+                LIMIT $5 ",
             $skip,
             ")
             RETURNING id, subscription, topic, body, attempts"
@@ -80,15 +89,17 @@ macro_rules! claim {
 }
 
 impl Store {
+    /// Claims deliveries of these subscriptions. Those of others are left to the nodes that have
+    /// them: this node may not have the newest configuration yet.
     pub async fn claim_webhook_deliveries(
         &self,
-        limit: usize,
+        shares: Vec<DeliveryShare>,
         now: DateTime<Utc>,
     ) -> Result<Vec<DueDelivery>> {
-        if !self.read(|tx| Box::pin(any_waiting(tx))).await? {
+        if shares.is_empty() || !self.read(move |tx| Box::pin(any_due(tx, now))).await? {
             return Ok(Vec::new());
         }
-        self.write("claim webhook deliveries", move |tx| Box::pin(claim(tx, limit, now))).await
+        self.write("claim webhook deliveries", move |tx| Box::pin(claim_all(tx, shares, now))).await
     }
 
     pub async fn record_delivery_attempt(
@@ -120,32 +131,42 @@ fn delivery(row: ClaimedRow) -> DueDelivery {
     DueDelivery { id, subscription, topic, body, attempts }
 }
 
-async fn any_waiting(tx: &mut Tx<'_>) -> Result<bool> {
+async fn any_due(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<bool> {
     let found: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
         "
-        -- any waiting webhook delivery
+        -- any webhook delivery that is due
         SELECT attempts FROM notices
-        WHERE status = 'waiting'
-        LIMIT 1"
+        WHERE status = 'waiting' AND not_before <= $1
+        LIMIT 1",
+        now.timestamp_millis()
     );
     Ok(found.is_some())
 }
 
-async fn claim(tx: &mut Tx<'_>, limit: usize, now: DateTime<Utc>) -> Result<Vec<DueDelivery>> {
+async fn claim_all(
+    tx: &mut Tx<'_>,
+    shares: Vec<DeliveryShare>,
+    now: DateTime<Utc>,
+) -> Result<Vec<DueDelivery>> {
     let lease_now = tx.now_ms().await?;
-    let claim = tx.either(claim!(""), claim!("FOR NO KEY UPDATE SKIP LOCKED"));
-    let rows: Vec<ClaimedRow> = sql!(
-        tx,
-        fetch_all,
-        claim,
-        lease_now + TERM_MS,
-        lease_now,
-        now.timestamp_millis(),
-        limit as i64
-    );
-    Ok(rows.into_iter().map(delivery).collect())
+    let mut claimed = Vec::new();
+    for share in &shares {
+        let claim = tx.either(claim!(""), claim!("FOR NO KEY UPDATE SKIP LOCKED"));
+        let rows: Vec<ClaimedRow> = sql!(
+            tx,
+            fetch_all,
+            claim,
+            lease_now + TERM_MS,
+            lease_now,
+            now.timestamp_millis(),
+            share.subscription.as_str(),
+            share.limit as i64
+        );
+        claimed.extend(rows.into_iter().map(delivery));
+    }
+    Ok(claimed)
 }
 
 async fn record_delivery_attempt(
@@ -172,6 +193,15 @@ async fn record_delivery_attempt(
         not_before,
         delivery.as_str()
     );
+    log_attempt(tx, &delivery, tried, now).await
+}
+
+pub(super) async fn log_attempt(
+    tx: &mut Tx<'_>,
+    delivery: &str,
+    tried: DeliveryAttempt,
+    now: DateTime<Utc>,
+) -> Result<()> {
     sql!(
         tx,
         execute,
@@ -180,7 +210,7 @@ async fn record_delivery_attempt(
         INSERT INTO notice_tries (notice, n, at, status, problem)
         SELECT $1, COALESCE(MAX(n), 0) + 1, $2, $3, $4 FROM notice_tries
         WHERE notice = $1",
-        delivery.as_str(),
+        delivery,
         now.timestamp_millis(),
         tried.status.map(i64::from),
         tried.problem

@@ -53,10 +53,27 @@ impl Store {
     pub async fn subscribe(&self, subscriptions: Vec<SubscribedTopics>) -> Result<()> {
         self.write("subscribe", move |tx| Box::pin(subscribe(tx, subscriptions))).await
     }
+
+    /// Adds the subscriptions that a node with another configuration has removed, while this node
+    /// still has them. Returns their names.
+    pub async fn subscribe_again(
+        &self,
+        subscriptions: Vec<SubscribedTopics>,
+    ) -> Result<Vec<String>> {
+        self.write("subscribe again", move |tx| Box::pin(subscribe_again(tx, subscriptions))).await
+    }
 }
 
-/// The topics of a subscription are stored as their names between blanks, which the previous release
-/// reads as well. There are few subscriptions, and every start replaces them.
+impl SubscribedTopics {
+    /// The names between blanks, which the previous release reads as well.
+    fn stored_topics(&self) -> String {
+        let topics: Vec<_> = self.topics.iter().map(|t| format!(" {} ", t.name())).collect();
+        topics.concat()
+    }
+}
+
+/// There are few subscriptions, and every start replaces them. If the nodes have different
+/// configurations, [`subscribe_again`] adds what the others still have.
 async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<SubscribedTopics>) -> Result<()> {
     sql!(
         tx,
@@ -65,9 +82,7 @@ async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<SubscribedTopics>) -> Res
         -- unsubscribe all
         DELETE FROM subscriptions"
     );
-    for SubscribedTopics { name, topics } in subscriptions {
-        let topics: Vec<_> = topics.iter().map(|topic| format!(" {} ", topic.name())).collect();
-        let topics = topics.concat();
+    for subscription in subscriptions {
         sql!(
             tx,
             execute,
@@ -77,8 +92,8 @@ async fn subscribe(tx: &mut Tx<'_>, subscriptions: Vec<SubscribedTopics>) -> Res
             VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE
             SET topics = $2",
-            name,
-            topics
+            subscription.name.as_str(),
+            subscription.stored_topics()
         );
     }
     Ok(())
@@ -96,6 +111,42 @@ pub async fn is_known(tx: &mut Tx<'_>, name: &str) -> Result<bool> {
         name
     );
     Ok(found.is_some())
+}
+
+async fn subscribe_again(
+    tx: &mut Tx<'_>,
+    subscriptions: Vec<SubscribedTopics>,
+) -> Result<Vec<String>> {
+    let mut added = Vec::new();
+    for subscription in subscriptions {
+        let inserted = sql!(
+            tx,
+            execute,
+            "
+            -- subscribe again
+            INSERT INTO subscriptions (name, topics)
+            VALUES ($1, $2)
+            ON CONFLICT (name) DO NOTHING",
+            subscription.name.as_str(),
+            subscription.stored_topics()
+        );
+        added.extend((inserted > 0).then_some(subscription.name));
+    }
+    Ok(added)
+}
+
+/// Removes a subscription that no node has.
+pub(super) async fn unsubscribe(tx: &mut Tx<'_>, subscription: &str) -> Result<()> {
+    sql!(
+        tx,
+        execute,
+        "
+        -- unsubscribe
+        DELETE FROM subscriptions
+        WHERE name = $1",
+        subscription
+    );
+    Ok(())
 }
 
 /// Queues a delivery for each subscriber of the topic.

@@ -102,6 +102,9 @@ pub mod usage {
     }
 }
 pub mod webhooks {
+    pub mod deliveries {
+        pub use crate::store::webhooks::deliveries::DeliveryShare;
+    }
     pub mod subscriptions {
         pub use crate::store::webhooks::subscriptions::Topic;
     }

@@ -144,8 +144,9 @@ async fn a_day(world: &mut World) {
     ask(world).await;
     delegate(world).await;
     come_to_grief(world).await;
-    outgoing::deliver_due_webhooks(&world.node().await.webhook_sender).await.unwrap();
     let app = world.node().await;
+    outgoing::deliver_due_webhooks(&app.webhook_sender).await.unwrap();
+    outgoing::check_subscriptions(&app.webhook_sender).await.unwrap();
     let store = &app.gateway.store;
     store.heartbeat().await.unwrap();
     claim_at_commit(world, &app).await;

@@ -19,6 +19,7 @@ use countersign::testing::{
         leases::DutyKind,
         outbox::due::Share,
         usage::spent::NewUpload,
+        webhooks::deliveries::DeliveryShare,
     },
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -224,7 +225,8 @@ async fn rows_that_are_only_referred_to_are_claimed() {
     lock(&mut *referring, "outbox").await;
     assert_eq!(store.claim_sends(share(1), now()).await.unwrap().len(), 1);
     lock(&mut *referring, "notices").await;
-    assert_eq!(store.claim_webhook_deliveries(1, now()).await.unwrap().len(), 1);
+    let shares = vec![DeliveryShare { subscription: "s".into(), limit: 1 }];
+    assert_eq!(store.claim_webhook_deliveries(shares, now()).await.unwrap().len(), 1);
     referring.rollback().await.unwrap();
     drop(other);
     world.end().await;

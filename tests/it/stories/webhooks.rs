@@ -603,3 +603,62 @@ story! {
         assert_eq!(world.rows_of("subscriptions").await, before);
     }
 }
+
+story! {
+    /// While a new configuration reaches one node after the other, a subscription is served by the
+    /// nodes that have it. The others leave its deliveries alone, and do not end it by a restart.
+    async fn a_subscription_of_one_node_outlives_nodes_with_the_old_configuration(world: &mut World) {
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        let old = world.node().await;
+        let old_config = world.config.clone();
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        let new = world.node().await;
+        let deliver = async |app: &App| {
+            outgoing::check_subscriptions(&app.webhook_sender).await.unwrap();
+            outgoing::deliver_due_webhooks(&app.webhook_sender).await.unwrap()
+        };
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        assert_eq!(deliver(&old).await, 0, "it does not have the subscription");
+        assert_eq!(deliver(&new).await, 1);
+
+        world.config = old_config;
+        drop(world.node().await);
+        assert!(world.rows_of("subscriptions").await.is_empty(), "a start replaces them");
+        assert_eq!(deliver(&new).await, 0);
+        world.model_will(say("Hello again."));
+        let said = world.said("hello");
+        world.takes(&new, "1", said).await;
+        world.settle(&new).await;
+        assert_eq!((deliver(&old).await, deliver(&new).await), (0, 1));
+        assert_eq!(hearer.types(), ["turn.finished", "turn.finished"]);
+    }
+}
+
+story! {
+    /// Deliveries of a subscription that no node has are dead after an hour, and nothing more is
+    /// queued for it. Until then a node may still get the configuration that has it.
+    async fn deliveries_that_no_node_can_send_are_given_up(world: &mut World) {
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        let app = world.node().await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let check = async || outgoing::check_subscriptions(&app.webhook_sender).await.unwrap();
+        world.clock.advance(TimeDelta::minutes(59));
+        check().await;
+        assert_eq!(world.rows_of("subscriptions").await.len(), 1);
+        world.clock.advance(TimeDelta::minutes(2));
+        check().await;
+        assert!(world.rows_of("subscriptions").await.is_empty());
+        let served = Served::of(world).await;
+        let token = served.token("ops", Role::Operator).await;
+        let dead = served.get(&token, "/webhook-deliveries?status=dead").await;
+        let path = format!("/webhook-deliveries/{}", dead["items"][0]["id"].as_str().unwrap());
+        let tries = served.get(&token, &path).await["tries"].clone();
+        assert_eq!(tries[0]["problem"], "no node has this subscription in its configuration");
+        let replayed = served.ask(&token, Method::POST, &format!("{path}/replay"), None).await;
+        assert_eq!(replayed.0, StatusCode::NO_CONTENT);
+        assert_eq!(deliver_webhooks(world).await, 1, "a node has the subscription again");
+    }
+}
