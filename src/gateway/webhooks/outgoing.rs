@@ -11,10 +11,10 @@ use reqwest::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::{Subscription, callback, signature::SharedSecret};
 use crate::{
-    clock::stops_within,
     gateway::Gateway,
     store::webhooks::{
         deliveries::{DeliveryAttempt, DeliveryShare, DeliveryState, DueDelivery},
@@ -27,7 +27,8 @@ use crate::{
 };
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// The maximum number of concurrent deliveries of a subscription.
+/// The maximum number of concurrent deliveries of a subscription, so that a slow receiver delays
+/// only its own.
 const AT_ONCE: usize = 16;
 /// The maximum number of attempts, which span about eight hours.
 const TRIES: i64 = 8;
@@ -65,6 +66,7 @@ impl WebhookSender {
 /// that claims one sends it.
 pub async fn deliver(webhook_sender: Arc<WebhookSender>) {
     let gateway = &webhook_sender.gateway;
+    let permits = DeliveryPermits::new(&webhook_sender);
     let mut checks_at = gateway.clock.now();
     while !gateway.stop.is_cancelled() {
         if gateway.clock.now() >= checks_at {
@@ -74,16 +76,69 @@ pub async fn deliver(webhook_sender: Arc<WebhookSender>) {
                 tracing::error!(problem, "could not check the webhook subscriptions");
             }
         }
-        match deliver_due_webhooks(&webhook_sender).await {
-            // There may be more.
-            Ok(AT_ONCE..) => continue,
-            Ok(_) => {}
-            Err(problem) => {
-                tracing::error!(problem = format!("{problem:#}"), "could not deliver webhooks");
-            }
+        if let Err(problem) = begin_due(&webhook_sender, &permits).await {
+            let problem = format!("{problem:#}");
+            tracing::error!(problem, "could not claim webhook deliveries");
         }
-        stops_within(POLL_INTERVAL, &gateway.stop).await;
+        tokio::select! {
+            () = gateway.stop.cancelled() => {}
+            _ = tokio::time::timeout(POLL_INTERVAL, permits.freed.notified()) => {}
+        }
     }
+}
+
+/// The permits of each subscription.
+struct DeliveryPermits {
+    permits: BTreeMap<String, Arc<Semaphore>>,
+    /// Notified when a delivery has ended.
+    freed: Arc<Notify>,
+}
+
+impl DeliveryPermits {
+    fn new(webhook_sender: &WebhookSender) -> Self {
+        let names = webhook_sender.subscriptions.keys().cloned();
+        let permits = names.map(|name| (name, Arc::new(Semaphore::new(AT_ONCE)))).collect();
+        Self { permits, freed: Arc::default() }
+    }
+
+    /// As many deliveries of each subscription as it has free permits.
+    fn shares(&self) -> Vec<DeliveryShare> {
+        let share = |(name, permits): (&String, &Arc<Semaphore>)| DeliveryShare {
+            subscription: name.clone(),
+            limit: permits.available_permits(),
+        };
+        self.permits.iter().map(share).filter(|share| share.limit > 0).collect()
+    }
+
+    fn take(&self, subscription: &str) -> Option<OwnedSemaphorePermit> {
+        self.permits.get(subscription)?.clone().try_acquire_owned().ok()
+    }
+}
+
+/// Begins to send the deliveries that are due, as far as there are permits.
+async fn begin_due(webhook_sender: &Arc<WebhookSender>, permits: &DeliveryPermits) -> Result<()> {
+    let gateway = &webhook_sender.gateway;
+    let now = gateway.clock.now();
+    for delivery in gateway.store.claim_webhook_deliveries(permits.shares(), now).await? {
+        let (permit, freed) = (permits.take(&delivery.subscription), permits.freed.clone());
+        let webhook_sender = webhook_sender.clone();
+        gateway.tasks.spawn(async move {
+            deliver_one(&webhook_sender, delivery).await;
+            drop(permit);
+            freed.notify_one();
+        });
+    }
+    Ok(())
+}
+
+/// Sends all webhook deliveries that are due, once. Returns how many there were.
+#[cfg(any(test, feature = "testing"))]
+pub async fn deliver_due_webhooks(webhook_sender: &WebhookSender) -> Result<usize> {
+    let gateway = &webhook_sender.gateway;
+    let shares = DeliveryPermits::new(webhook_sender).shares();
+    let due = gateway.store.claim_webhook_deliveries(shares, gateway.clock.now()).await?;
+    let sends = due.into_iter().map(|delivery| deliver_one(webhook_sender, delivery));
+    Ok(futures::future::join_all(sends).await.len())
 }
 
 /// While a new configuration reaches one node after the other, each node goes on with the
@@ -108,51 +163,55 @@ pub async fn check_subscriptions(webhook_sender: &WebhookSender) -> Result<()> {
     Ok(())
 }
 
-/// Sends all webhook deliveries that are due, once. Returns how many there were.
-pub async fn deliver_due_webhooks(webhook_sender: &WebhookSender) -> Result<usize> {
-    let now = webhook_sender.gateway.clock.now();
-    let names = webhook_sender.subscriptions.keys().cloned();
-    let shares = names.map(|subscription| DeliveryShare { subscription, limit: AT_ONCE }).collect();
-    let deliveries = webhook_sender.gateway.store.claim_webhook_deliveries(shares, now).await?;
-    let results = deliveries.into_iter().map(|delivery| async move {
-        let subscription = webhook_sender.subscriptions.get(&delivery.subscription);
-        let Some(subscription) = subscription else { return Ok(()) };
-        let sent = attempt(webhook_sender, subscription, &delivery, now);
-        let tried = AssertUnwindSafe(sent).catch_unwind().await;
-        let tried = tried.unwrap_or_else(|_panic| {
-            let problem = "the delivery panicked; the log has the message".to_owned();
-            failed(&delivery, Refusal { status: None, problem, after: None }, now)
-        });
-        if tried.state != DeliveryState::Delivered {
-            let DeliveryAttempt { problem, state, .. } = &tried;
-            tracing::warn!(
-                webhook.name = delivery.subscription,
-                problem,
-                ?state,
-                "could not deliver a webhook"
-            );
-        }
-        webhook_sender.gateway.store.record_delivery_attempt(&delivery.id, tried, now).await
+async fn deliver_one(webhook_sender: &WebhookSender, delivery: DueDelivery) {
+    let gateway = &webhook_sender.gateway;
+    let Some(subscription) = webhook_sender.subscriptions.get(&delivery.subscription) else {
+        return;
+    };
+    let sent = attempt(webhook_sender, subscription, &delivery);
+    let tried = AssertUnwindSafe(sent).catch_unwind().await.unwrap_or_else(|_panic| {
+        let problem = "the delivery panicked; the log has the message".to_owned();
+        let refusal = Refusal { status: None, problem, after: None };
+        failed(&delivery, refusal, gateway.clock.now())
     });
-    let results = futures::future::join_all(results).await;
-    results.into_iter().map(|result| result.map(|()| 1)).sum()
+    if tried.state != DeliveryState::Delivered {
+        let DeliveryAttempt { problem, state, .. } = &tried;
+        tracing::warn!(
+            webhook.name = delivery.subscription,
+            problem,
+            ?state,
+            "could not deliver a webhook"
+        );
+    }
+    let now = gateway.clock.now();
+    if let Err(problem) = gateway.store.record_delivery_attempt(&delivery.id, tried, now).await {
+        let problem = format!("{problem:#}");
+        // The lease will expire, and the delivery will be sent again with the same id.
+        tracing::error!(
+            webhook.name = delivery.subscription,
+            problem,
+            "could not record a webhook delivery"
+        );
+    }
 }
 
 async fn attempt(
     webhook_sender: &WebhookSender,
     subscription: &Subscription,
     delivery: &DueDelivery,
-    now: DateTime<Utc>,
 ) -> DeliveryAttempt {
+    let clock = &webhook_sender.gateway.clock;
     let body = body(webhook_sender, delivery, subscription);
     let ask = WebRequest {
         method: Method::POST,
         url: subscription.url.clone(),
-        headers: signed(&delivery.id, &subscription.keys, now, &body),
+        headers: signed(&delivery.id, &subscription.keys, clock.now(), &body),
         body: Some(body.into()),
         max_bytes: ANSWER_BYTES,
     };
-    outcome(delivery, webhook_sender.web_client.send(ask).await, now)
+    let answered = webhook_sender.web_client.send(ask).await;
+    // The delay until the next attempt begins when this one has ended.
+    outcome(delivery, answered, clock.now())
 }
 
 fn signed(id: &str, keys: &[SharedSecret], now: DateTime<Utc>, body: &str) -> HeaderMap {

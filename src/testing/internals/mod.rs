@@ -164,7 +164,9 @@ pub mod gateway {
     }
     pub mod webhooks {
         pub mod outgoing {
-            pub use crate::gateway::webhooks::outgoing::{check_subscriptions, deliver_due_webhooks};
+            pub use crate::gateway::webhooks::outgoing::{
+                check_subscriptions, deliver, deliver_due_webhooks,
+            };
         }
         pub mod signature {
             pub use crate::gateway::webhooks::signature::{SharedSecret, Verify};

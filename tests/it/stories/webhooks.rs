@@ -24,16 +24,17 @@ use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
 };
 
 use super::console::{Operator, between};
 use crate::{
     story,
-    support::{http::Served, stable_output::visible, world::World},
+    support::{http::Served, process::eventually, stable_output::visible, world::World},
 };
 
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -272,28 +273,14 @@ impl Hearer {
         let (kept, mut answers) = (heard.clone(), answers.to_vec());
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
-                let mut text = Vec::new();
-                let (head, length) = loop {
-                    socket.read_buf(&mut text).await.unwrap();
-                    let whole = String::from_utf8_lossy(&text).into_owned();
-                    let Some((head, body)) = whole.split_once("\r\n\r\n") else { continue };
-                    let headers: BTreeMap<_, _> = head
-                        .lines()
-                        .filter_map(|line| line.split_once(": "))
-                        .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
-                        .collect();
-                    if body.len() >= headers["content-length"].parse::<usize>().unwrap() {
-                        break (headers, body.len());
-                    }
-                };
-                let body = &text[text.len() - length..];
+                let (head, body) = read_request(&mut socket).await;
                 let at = DateTime::from_timestamp(head["webhook-timestamp"].parse().unwrap(), 0);
                 let id = &head["webhook-id"];
                 let signed = [SECRET, OTHER].map(|secret| {
-                    SharedSecret::standard(secret).unwrap().sign(id, at.unwrap(), body)
+                    SharedSecret::standard(secret).unwrap().sign(id, at.unwrap(), &body)
                 });
                 assert_eq!(head["webhook-signature"], signed.join(" "));
-                kept.lock().push((head, serde_json::from_slice(body).unwrap()));
+                kept.lock().push((head, serde_json::from_slice(&body).unwrap()));
                 let status = if answers.len() > 1 { answers.remove(0) } else { answers[0] };
                 let answer =
                     format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
@@ -309,6 +296,25 @@ impl Hearer {
 
     fn types(&self) -> Vec<String> {
         self.received().iter().map(|body| body["type"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// The headers, with names in lower case, and the body.
+async fn read_request(socket: &mut TcpStream) -> (BTreeMap<String, String>, Vec<u8>) {
+    let mut text = Vec::new();
+    loop {
+        socket.read_buf(&mut text).await.unwrap();
+        let whole = String::from_utf8_lossy(&text).into_owned();
+        let Some((head, body)) = whole.split_once("\r\n\r\n") else { continue };
+        let headers: BTreeMap<_, _> = head
+            .lines()
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        if body.len() >= headers["content-length"].parse::<usize>().unwrap() {
+            let body = text.split_off(text.len() - body.len());
+            return (headers, body);
+        }
     }
 }
 
@@ -455,6 +461,70 @@ story! {
         let log: Vec<_> = tries.iter().filter_map(|one| one["status"].as_u64()).collect();
         assert_eq!(log, [503, 500, 410, 204]);
         assert_eq!(hearer.received().len(), 4);
+    }
+}
+
+story! {
+    /// A receiver that does not answer delays only its own deliveries, even if there are many.
+    async fn a_receiver_that_hangs_delays_no_other(world: &mut World) {
+        // Connections are accepted by the operating system, and never answered.
+        let hanging = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        let url = format!("http://{}/hook", hanging.local_addr().unwrap()).parse().unwrap();
+        let other = world.config.webhooks_out[0].clone();
+        world.config.webhooks_out.push(WebhookOutEntry { name: "hanging".into(), url, ..other });
+        let row = |n| format!("('n{n}', 'hanging', 't', '{{}}', 'waiting', 0, 0, 0, 0)");
+        let rows = (0..40).map(row).collect::<Vec<_>>().join(", ");
+        let app = world.node().await;
+        let insert = "INSERT INTO notices (id, subscription, topic, body, status, attempts, not_before, \
+                      lease_until, created_at) VALUES";
+        world.tampers(&format!("{insert} {rows}")).await;
+        let delivering = tokio::spawn(outgoing::deliver(app.webhook_sender.clone()));
+        eventually("the hanging receiver is asked", async || {
+            (app.gateway.tasks.len() > 1).then_some(())
+        })
+        .await;
+        for said in 1..=2 {
+            world.model_will(say("Hello."));
+            world.ann_says("hello").await;
+            let arrives = eventually("the other receiver is told", async || {
+                (hearer.types().len() == said).then_some(())
+            });
+            let in_time = tokio::time::timeout(Duration::from_secs(15), arrives).await;
+            in_time.expect("sooner than the timeout of an attempt");
+        }
+        let running = app.gateway.tasks.len();
+        assert!(running > 1 && running < 40, "{running} are limited and still wait");
+        app.gateway.stop.cancel();
+        delivering.await.unwrap();
+        drop(hanging);
+        app.stop().await.unwrap();
+    }
+}
+
+story! {
+    /// The delay until the next attempt begins when the failed one has ended.
+    async fn a_slow_refusal_is_followed_by_the_whole_delay(world: &mut World) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        subscribe(world, &url, &[Topic::TurnFinished], None);
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let clock = world.clock.clone();
+        let refuse = async {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            read_request(&mut socket).await;
+            clock.advance(TimeDelta::seconds(20));
+            let refusal = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            socket.write_all(refusal.as_bytes()).await.unwrap();
+        };
+        let (sent, ()) = tokio::join!(deliver_webhooks(world), refuse);
+        assert_eq!(sent, 1);
+        drop(listener);
+        assert_eq!(deliver_webhooks(world).await, 0, "it waits");
+        world.clock.advance(TimeDelta::seconds(7));
+        assert_eq!(deliver_webhooks(world).await, 1);
     }
 }
 
