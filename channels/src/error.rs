@@ -66,7 +66,7 @@ pub enum ListenError {
 /// Why a pushed request was not accepted, and how to respond.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum WebhookError {
-    /// This channel accepts no pushed requests. Respond with 404.
+    /// This channel accepts no pushed requests, whatever they contain. Respond with 404.
     #[error("this channel has no webhook")]
     Absent,
     /// The secret is missing or wrong. Respond with 401 and no details.

@@ -17,6 +17,7 @@
 //! - [`search`]: full-text search
 //! - [`templates`]: the chat, the pages in front of it, and the list of operations
 //! - [`webhooks`], [`health`]: requests from platforms, and probes
+//! - `webhook_bodies`: reads the bodies of webhooks
 //! - [`metrics`]: Prometheus metrics
 //! - [`problem`]: error responses
 //! - [`percent`]: percent-encoding of text in paths and headers
@@ -42,6 +43,7 @@ pub mod rules;
 pub mod search;
 pub mod settings_file;
 mod templates;
+mod webhook_bodies;
 pub mod webhooks;
 
 #[cfg(test)]
@@ -107,6 +109,7 @@ pub struct Admin {
     changed: broadcast::Sender<String>,
     /// The incoming webhooks, by name.
     incoming_webhooks: BTreeMap<String, IncomingWebhook>,
+    webhook_bodies: webhook_bodies::WebhookBodies,
     /// The subscriptions, which may decide approvals.
     subscriptions: BTreeMap<String, Subscription>,
     /// Allows other machines to read `/metrics`.
@@ -157,6 +160,7 @@ impl Admin {
             demo,
             changed,
             incoming_webhooks,
+            webhook_bodies: webhook_bodies::WebhookBodies::default(),
             subscriptions,
             metrics_token: None,
             requests: None,

@@ -16,13 +16,13 @@ use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-use super::{Admin, problem::Problem};
+use super::{Admin, problem::Problem, webhook_bodies::WebhookBody};
 use crate::gateway::{
     self, approvals,
     webhooks::{
         callback::{CallbackChoice, CallbackOutcome, SignedCallback, answer as decide},
         incoming::{WebhookOutcome, take as take_in},
-        signature::Verify,
+        signature::{Verify, has_signature},
     },
 };
 
@@ -43,16 +43,30 @@ pub async fn unless_stopped(
 pub async fn receive(
     State(admin): State<Arc<Admin>>,
     Path(id): Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
+    request: Request,
 ) -> Response {
-    let request = pushed(&headers, body);
+    let mut head = without_body(request.headers());
+    if !has_webhook(&admin, &id, &head).await {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let body = match admin.webhook_bodies.read(request).await {
+        Ok(body) => body,
+        Err(unread) => return unread.into_response(),
+    };
+    head.body = body.bytes;
+    let request = head;
     match (take(&admin, &id, &request).await, discord::pong(&request)) {
         (StatusCode::OK, Some(pong)) => {
             ([(CONTENT_TYPE, "application/json")], pong).into_response()
         }
         (status, _) => status.into_response(),
     }
+}
+
+/// Whether the channel receives webhooks at all, which does not depend on the body.
+async fn has_webhook(admin: &Admin, id: &str, head: &WebhookRequest) -> bool {
+    let Some(connected) = admin.gateway.channels.get(id) else { return false };
+    !matches!(connected.channel.webhook(head).await, Err(WebhookError::Absent))
 }
 
 /// Responds 200 only after the commit. A sender without the secret learns nothing: a channel
@@ -86,24 +100,35 @@ async fn take(admin: &Admin, id: &str, request: &WebhookRequest) -> StatusCode {
     }
 }
 
-fn pushed(headers: &HeaderMap, body: Bytes) -> WebhookRequest {
+/// The request as far as it has arrived.
+fn without_body(headers: &HeaderMap) -> WebhookRequest {
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let headers = headers.iter().map(|(n, v)| (n.as_str().to_owned(), text(v.as_bytes())));
-    WebhookRequest { headers: headers.collect(), body }
+    WebhookRequest { headers: headers.collect(), body: Bytes::new() }
 }
 
-/// An incoming webhook. New and repeated requests get the same response, as do a wrong secret and
-/// an unknown name.
+/// An incoming webhook. New and repeated requests get the same response.
 pub async fn hook(
     State(admin): State<Arc<Admin>>,
     Path(name): Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
+    request: Request,
 ) -> Result<Response, Problem> {
     let Some(webhook) = admin.incoming_webhooks.get(&name) else {
         return Ok(StatusCode::NOT_FOUND.into_response());
     };
-    let request = pushed(&headers, body);
+    let mut head = without_body(request.headers());
+    // Without a signature the request is rejected, whatever its body is.
+    let read = if has_signature(webhook.verify, &head) {
+        admin.webhook_bodies.read(request).await
+    } else {
+        Ok(WebhookBody::default())
+    };
+    let body = match read {
+        Ok(body) => body,
+        Err(unread) => return Ok(unread.into_response()),
+    };
+    head.body = body.bytes;
+    let request = head;
     Ok(match take_in(&admin.gateway, webhook, &request).await? {
         // Slack shows what a slash command returns to the person.
         WebhookOutcome::Accepted if webhook.verify == Verify::Slack => {

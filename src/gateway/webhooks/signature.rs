@@ -140,6 +140,18 @@ pub fn verified(
     }
 }
 
+/// Whether the request has the headers without which [`verified`] rejects it, whatever its body is.
+pub fn has_signature(verify: Verify, request: &WebhookRequest) -> bool {
+    let has = |name| request.header(name).is_some();
+    match verify {
+        Verify::Standard => standard_headers(request).is_some(),
+        Verify::Github => has("x-hub-signature-256"),
+        Verify::Gitlab => has("x-gitlab-token"),
+        Verify::Stripe => has("stripe-signature"),
+        Verify::Slack => has("x-slack-request-timestamp") && has("x-slack-signature"),
+    }
+}
+
 /// The id, the timestamp and the signatures. Senders that use Svix, on which the specification is
 /// based, prefix them with `svix` instead of `webhook`.
 fn standard_headers(request: &WebhookRequest) -> Option<[&str; 3]> {
@@ -306,5 +318,37 @@ mod tests {
         assert_eq!(ask(Verify::Slack, &slack(NOW), NOW), Ok("Ev1".into()));
         assert_eq!(ask(Verify::Slack, &slack(NOW), NOW - 301), Err(SignatureError::Stale));
         assert_eq!(ask(Verify::Slack, &slack(NOW + 1), NOW), Err(SignatureError::Unsigned));
+    }
+
+    /// A request is rejected early only if it would be rejected with any body.
+    #[test]
+    fn without_its_signature_a_request_is_rejected_with_any_body() {
+        let headers = [
+            ("webhook-id", "m1".to_owned()),
+            ("webhook-timestamp", NOW.to_string()),
+            ("webhook-signature", "v1,AAAA".to_owned()),
+            ("x-hub-signature-256", "sha256=00".to_owned()),
+            ("x-gitlab-token", "t".to_owned()),
+            ("stripe-signature", format!("t={NOW},v1=00")),
+            ("x-slack-request-timestamp", NOW.to_string()),
+            ("x-slack-signature", "v0=00".to_owned()),
+        ];
+        let keys = [SharedSecret::plain("a shared secret")];
+        for verify in
+            [Verify::Standard, Verify::Github, Verify::Gitlab, Verify::Stripe, Verify::Slack]
+        {
+            assert!(has_signature(verify, &request(&headers, "")), "{verify:?}");
+            let mut needed = 0;
+            for left_out in 0..headers.len() {
+                let mut headers = headers.to_vec();
+                headers.remove(left_out);
+                if !has_signature(verify, &request(&headers, "")) {
+                    needed += 1;
+                    let refused = verified(verify, &keys, &request(&headers, "{}"), at(NOW));
+                    assert_eq!(refused, Err(SignatureError::Unsigned), "{verify:?}");
+                }
+            }
+            assert!(needed > 0, "{verify:?}");
+        }
     }
 }

@@ -206,6 +206,38 @@ story! {
     }
 }
 
+/// The first line of the response to a request of which only the headers arrive.
+async fn answer_to_headers(served: &Served, path: &str, headers: &str) -> String {
+    let host = served.base.trim_start_matches("http://");
+    let mut socket = TcpStream::connect(host).await.unwrap();
+    let request =
+        format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000000\r\n{headers}\r\n");
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut text = Vec::new();
+    while !text.contains(&b'\n') && socket.read_buf(&mut text).await.unwrap() > 0 {}
+    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_owned()
+}
+
+story! {
+    /// The server waits for a body only if somebody may have signed it.
+    /// Proves S6.
+    async fn a_request_that_nobody_signed_is_rejected_before_its_body_arrives(world: &mut World) {
+        world.config.webhooks_in = vec![entry(Some(SECRET))];
+        let served = Served::of(world).await;
+        for (path, status) in [
+            ("/hooks/other", "404 Not Found"),
+            ("/hooks/ci", "401 Unauthorized"),
+            ("/channels/none/webhook", "404 Not Found"),
+            ("/channels/room/webhook", "404 Not Found"),
+        ] {
+            let answer = answer_to_headers(&served, path, "Webhook-Id: m1\r\n");
+            let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
+            assert_eq!(answer.expect(path), format!("HTTP/1.1 {status}"));
+        }
+        served.app.stop().await.unwrap();
+    }
+}
+
 story! {
     /// A program that exceeds the rate limit is told to wait, and its retry is accepted.
     async fn a_flood_of_webhooks_is_slowed_down(world: &mut World) {
