@@ -79,6 +79,8 @@ pub async fn answer(
     subscription: &Subscription,
     sealed: SignedCallback,
 ) -> Result<CallbackOutcome> {
+    // The URL is remembered by its seal, which is valid in upper case as well.
+    let sealed = SignedCallback { seal: sealed.seal.to_ascii_lowercase(), ..sealed };
     let choice = if sealed.choice == CallbackChoice::Allow { "allow" } else { "deny" };
     let text = bound(name, &sealed.approval, choice, sealed.until);
     let known = subscription.keys.iter().any(|key| key.has_sealed(&text, &sealed.seal));

@@ -433,6 +433,33 @@ story! {
 }
 
 story! {
+    /// A callback URL works once, also if the case of its signature is changed. The program's vote
+    /// alone decides nothing here, so a second one would be accepted.
+    async fn a_callback_url_with_a_seal_in_upper_case_is_the_same_url(world: &mut World) {
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        subscribe(world, &hearer.url, &[Topic::ApprovalRequested], Some(Role::Approver));
+        world.guard("{ approvers = { who = ['role:approver'], needed = 2 } }");
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        let link = |channel: &str, id: &str| format!("('{channel}', '{id}', 'Ops', 'p', 0)");
+        let accounts = [link("webhook", "webhook:ops"), link("room", "9")].join(", ");
+        world.tampers(&format!("INSERT INTO identities VALUES {accounts}")).await;
+        deliver_webhooks(world).await;
+        let url = hearer.received()[0]["data"]["answers"]["allow"].as_str().unwrap().to_owned();
+        let path = &url[url.find("/hooks").unwrap()..];
+        let (before, seal) = path.split_once("seal=").unwrap();
+        let upper = format!("{before}seal={}", seal.to_uppercase());
+        assert_ne!(upper, path);
+        assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::OK);
+        for used in [path, &upper] {
+            assert_eq!(post(world, used, &[], String::new()).await.0, StatusCode::GONE);
+        }
+        goes_on(world).await;
+        assert_eq!(world.deletions(), 0);
+    }
+}
+
+story! {
     /// A callback URL that decided nothing, because a halt was in effect, works later; then once.
     async fn an_answer_during_a_halt_can_be_given_again(world: &mut World) {
         let hearer = Hearer::start(&["204 No Content"]).await;
