@@ -102,7 +102,7 @@ const OUTCOMES: &[(&str, &[&str])] = &[
         &["allowed", "denied", "expired", "withdrawn", "superseded", "undeliverable"],
     ),
     (committed::SENDS, &["sent", "refused", "gone", "retried"]),
-    (committed::WEBHOOKS_IN, &["accepted", "refused", "invalid", "rate_limited"]),
+    (committed::WEBHOOKS_IN, &["accepted", "repeated", "refused", "invalid", "rate_limited"]),
     (committed::WEBHOOKS_OUT, &["sent", "failed", "dead"]),
 ];
 

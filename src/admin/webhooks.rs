@@ -131,10 +131,12 @@ pub async fn hook(
     let request = head;
     Ok(match take_in(&admin.gateway, webhook, &request).await? {
         // Slack shows what a slash command returns to the person.
-        WebhookOutcome::Accepted if webhook.verify == Verify::Slack => {
+        WebhookOutcome::Accepted | WebhookOutcome::Repeated if webhook.verify == Verify::Slack => {
             StatusCode::OK.into_response()
         }
-        WebhookOutcome::Accepted => Json(json!({ "taken": true })).into_response(),
+        WebhookOutcome::Accepted | WebhookOutcome::Repeated => {
+            Json(json!({ "taken": true })).into_response()
+        }
         WebhookOutcome::Challenged(challenge) => {
             Json(json!({ "challenge": challenge })).into_response()
         }

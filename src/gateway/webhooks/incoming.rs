@@ -46,8 +46,10 @@ pub struct IncomingWebhook {
 /// The outcome of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebhookOutcome {
-    /// The request is stored, now or by an earlier delivery.
+    /// The request is stored.
     Accepted,
+    /// A request with the same id was stored before.
+    Repeated,
     /// Slack's URL verification, which has to be echoed.
     Challenged(String),
     Refused(SignatureError),
@@ -108,6 +110,10 @@ pub async fn take(
     let taken = taken(gateway, webhook, request).await?;
     let outcome = match &taken {
         WebhookOutcome::Accepted | WebhookOutcome::Challenged(_) => "accepted",
+        WebhookOutcome::Repeated => {
+            tracing::info!(webhook.name = webhook.name, "a repeated webhook starts no turn");
+            "repeated"
+        }
         WebhookOutcome::Refused(_) => "refused",
         WebhookOutcome::TemplateFailed(_) => "invalid",
         WebhookOutcome::RateLimited(_) => "rate_limited",
@@ -162,7 +168,7 @@ async fn write_down(
     // A channel name cannot contain a slash.
     let channel = format!("hooks/{}", webhook.name);
     if inbox::was_seen(tx, &channel, &id).await? {
-        return Ok(WebhookOutcome::Accepted);
+        return Ok(WebhookOutcome::Repeated);
     }
     match usage::flood(tx, &channel, limit, now).await? {
         usage::Admission::Accepted => {}
@@ -171,13 +177,14 @@ async fn write_down(
             return Ok(WebhookOutcome::RateLimited(Duration::from_mins(1)));
         }
     }
-    if inbox::first_seen(tx, &channel, &id, now).await? {
-        let conversation = journal::conversation(tx, &webhook.channel, &webhook.place, now).await?;
-        let source = format!("webhook {}", webhook.name);
-        journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
-        let (hook, by) = (webhook.name.clone(), webhook.by.clone());
-        journal::append(tx, &conversation, &Event::WebhookReceived { hook, by, text }, now).await?;
+    if !inbox::first_seen(tx, &channel, &id, now).await? {
+        return Ok(WebhookOutcome::Repeated);
     }
+    let conversation = journal::conversation(tx, &webhook.channel, &webhook.place, now).await?;
+    let source = format!("webhook {}", webhook.name);
+    journal::append(tx, &conversation, &Event::Tainted { source }, now).await?;
+    let (hook, by) = (webhook.name.clone(), webhook.by.clone());
+    journal::append(tx, &conversation, &Event::WebhookReceived { hook, by, text }, now).await?;
     Ok(WebhookOutcome::Accepted)
 }
 

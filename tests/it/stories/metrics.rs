@@ -132,6 +132,7 @@ story! {
         world.config.webhooks_in = vec![entry(Some(SECRET))];
         let fits = r#"{"branch":"main"}"#;
         assert_eq!(pushes(world, (SECRET, "m1"), fits).await.0, StatusCode::OK);
+        assert_eq!(pushes(world, (SECRET, "m1"), fits).await.0, StatusCode::OK);
         assert_eq!(pushes(world, (OTHER, "m2"), fits).await.0, StatusCode::UNAUTHORIZED);
         let hearer = Hearer::start(&["503 Busy", "410 Gone", "204 Thanks"]).await;
         subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
@@ -152,6 +153,7 @@ story! {
         assert!((value(&after, "countersign_webhooks_dead", None) - 1.0).abs() < 1e-9);
         for (name, outcome) in [
             ("countersign_webhooks_in_total", "accepted"),
+            ("countersign_webhooks_in_total", "repeated"),
             ("countersign_webhooks_in_total", "refused"),
             ("countersign_webhooks_out_total", "failed"),
             ("countersign_webhooks_out_total", "dead"),

@@ -170,6 +170,41 @@ story! {
 }
 
 story! {
+    /// GitHub does not sign the id of a delivery, so that another one with the same body cannot be
+    /// told from a replay. It is acknowledged, and counted as repeated.
+    async fn a_delivery_of_github_with_the_same_body_counts_as_repeated(world: &mut World) {
+        world.ann_says("hello").await;
+        let secret = Some(Secret::Plain("a shared secret".into()));
+        world.config.webhooks_in =
+            vec![WebhookInEntry { verify: Verify::Github, secret, ..entry(None) }];
+        let body = r#"{"branch":"main"}"#;
+        let seal = SharedSecret::plain("a shared secret").seal(body);
+        let push = async |id: &str| {
+            let headers = [
+                ("x-github-delivery", id.to_owned()),
+                ("x-hub-signature-256", format!("sha256={seal}")),
+            ];
+            post(world, "/hooks/ci", &headers, body.to_owned()).await
+        };
+        let count = async |outcome: &str| {
+            let metrics = get(world, "/metrics", &[]).await.1;
+            let sample = format!("countersign_webhooks_in_total{{outcome=\"{outcome}\"}} ");
+            let found = metrics.lines().find_map(|line| line.strip_prefix(&sample));
+            found.expect("it begins with 0").parse::<u64>().unwrap()
+        };
+        let before = (count("accepted").await, count("repeated").await);
+        let first = push("d1").await;
+        assert_eq!(first.0, StatusCode::OK, "{}", first.1);
+        assert_eq!(push("d2").await, first, "answered alike");
+        let after = (count("accepted").await, count("repeated").await);
+        assert_eq!(after, (before.0 + 1, before.1 + 1));
+        let journal = world.journal().await;
+        let pushed = journal.iter().filter(|entry| matches!(entry.event, Event::WebhookReceived { .. }));
+        assert_eq!(pushed.count(), 1);
+    }
+}
+
+story! {
     /// Without the secret nothing is started, and existing routes cannot be detected.
     /// Proves S6.
     async fn a_wrong_secret_is_rejected(world: &mut World) {
@@ -451,7 +486,7 @@ story! {
         let upper = format!("{before}seal={}", seal.to_uppercase());
         assert_ne!(upper, path);
         assert_eq!(post(world, path, &[], String::new()).await.0, StatusCode::OK);
-        for used in [path, &upper] {
+        for used in [path, upper.as_str()] {
             assert_eq!(post(world, used, &[], String::new()).await.0, StatusCode::GONE);
         }
         goes_on(world).await;
