@@ -8,7 +8,7 @@
 //! Dependencies run one way; a folder may use the folders to its left:
 //!
 //! ```text
-//! channels renderers sandbox | clock crash tls encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli | testing
+//! channels renderers sandbox | clock crash tls retry_after encryption journal texts | agent | store | llm | tools | gateway | worker | admin | config | telemetry | app | cli | testing
 //! ```
 //!
 //! Programs that embed the gateway use the public modules; all others are private, so that the
@@ -28,6 +28,7 @@ mod encryption;
 mod gateway;
 mod journal;
 pub mod llm;
+mod retry_after;
 mod store;
 mod telemetry;
 #[cfg(any(test, feature = "testing"))]

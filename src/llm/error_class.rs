@@ -4,13 +4,12 @@
 //! The messages are composed here, because they may be logged and shown to people: the HTTP
 //! client's own texts can contain the whole request, and a provider's can contain the key.
 
-use chrono::DateTime;
 use reqwest::{StatusCode, header::HeaderMap};
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use std::time::Duration;
 
 use super::{ModelError, decode::Broken, vendor::ModelConfig};
+use crate::retry_after::retry_after;
 
 const QUOTED_CHARS: usize = 240;
 
@@ -59,7 +58,7 @@ pub(super) fn refused(answer: &FailedResponse<'_>, config: &ModelConfig) -> Mode
             config.key_hint()
         )),
         408 | 409 | 425 | 429 | 500..=599 => ModelError::Retry {
-            after: retry_after(answer.headers),
+            after: retry_after(answer.headers, None),
             reason: format!("{name} is overloaded or down ({status})"),
         },
         401 | 403 => no_key(status, config),
@@ -227,22 +226,6 @@ fn out_of_credit(body: &str) -> bool {
     ["insufficient_quota", "billing_error", "credit balance"].iter().any(|s| body.contains(s))
 }
 
-/// The delay in seconds or milliseconds, or the time until a date. The date is compared with the
-/// server's own `Date` header, since there is no clock here.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).map(str::trim);
-    let number = |name: &str| text(name).and_then(|t| t.parse::<f64>().ok());
-    if let Some(ms) = number("retry-after-ms") {
-        return Duration::try_from_secs_f64(ms / 1000.0).ok();
-    }
-    if let Some(seconds) = number("retry-after") {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let until = DateTime::parse_from_rfc2822(text("retry-after")?).ok()?;
-    let now = DateTime::parse_from_rfc2822(text("date")?).ok()?;
-    Some((until - now).to_std().unwrap_or_default())
-}
-
 /// The provider's message, shortened and without the key.
 fn quote(body: &str, config: &ModelConfig) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
@@ -261,29 +244,6 @@ fn quote(body: &str, config: &ModelConfig) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn after(all: &[(&'static str, &'static str)]) -> Option<Duration> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in all {
-            headers.insert(*name, value.parse().expect("a header value"));
-        }
-        retry_after(&headers)
-    }
-
-    #[test]
-    fn retry_after_is_seconds_milliseconds_or_a_date() {
-        assert_eq!(after(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
-        assert_eq!(after(&[("retry-after", "1.5")]), Some(Duration::from_millis(1500)));
-        assert_eq!(after(&[("retry-after-ms", "250")]), Some(Duration::from_millis(250)));
-        let date = ("date", "Sat, 21 Nov 2026 10:00:00 GMT");
-        let until = ("retry-after", "Sat, 21 Nov 2026 10:01:30 GMT");
-        assert_eq!(after(&[date, until]), Some(Duration::from_secs(90)));
-        let past = ("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT");
-        assert_eq!(after(&[date, past]), Some(Duration::ZERO));
-        assert_eq!(after(&[until]), None);
-        assert_eq!(after(&[("retry-after", "-3")]), None);
-        assert_eq!(after(&[]), None);
-    }
 
     #[test]
     fn context_length_errors_of_the_providers_are_recognised() {

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::FutureExt as _;
 use reqwest::{
     Method,
-    header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -16,6 +16,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use super::{Subscription, callback, signature::SharedSecret};
 use crate::{
     gateway::Gateway,
+    retry_after::retry_after,
     store::webhooks::{
         deliveries::{DeliveryAttempt, DeliveryShare, DeliveryState, DueDelivery},
         subscriptions::{SubscribedTopics, Topic},
@@ -262,7 +263,10 @@ fn outcome(
         return DeliveryAttempt { state: DeliveryState::Delivered, status, problem: String::new() };
     }
     let problem = format!("answered {}", answer.status);
-    failed(delivery, Refusal { status, problem, after: retry_after(&answer.headers) }, now)
+    // The delay comes from the receiver and may be of any length.
+    let after = retry_after(&answer.headers, Some(now))
+        .map(|after| TimeDelta::from_std(after).unwrap_or(LONGEST_WAIT));
+    failed(delivery, Refusal { status, problem, after }, now)
 }
 
 /// Why an attempt failed, and how long the receiver asks to wait.
@@ -270,12 +274,6 @@ struct Refusal {
     status: Option<u16>,
     problem: String,
     after: Option<TimeDelta>,
-}
-
-/// The number of seconds, which comes from the receiver and may be any number.
-fn retry_after(headers: &HeaderMap) -> Option<TimeDelta> {
-    let seconds: i64 = headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(TimeDelta::try_seconds(seconds).unwrap_or(LONGEST_WAIT))
 }
 
 fn failed(delivery: &DueDelivery, refusal: Refusal, now: DateTime<Utc>) -> DeliveryAttempt {
@@ -299,11 +297,45 @@ fn wait(delivery: &DueDelivery) -> TimeDelta {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::StatusCode;
+    use reqwest::{StatusCode, header::HeaderName};
 
     fn delivery(id: &str, attempts: i64) -> DueDelivery {
         let (topic, body) = (String::new(), String::new());
         DueDelivery { id: id.into(), subscription: "s".into(), topic, body, attempts }
+    }
+
+    /// The time of the next attempt after a response with these headers.
+    fn retried_at(
+        delivery: &DueDelivery,
+        headers: &[(&'static str, &str)],
+        now: DateTime<Utc>,
+    ) -> DateTime<Utc> {
+        let headers = headers.iter().map(|&(name, value)| {
+            (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
+        });
+        let url = "https://hooks.example.org".parse().unwrap();
+        let (status, headers) = (StatusCode::SERVICE_UNAVAILABLE, headers.collect());
+        let answer = WebResponse { url, status, headers, body: vec![], is_cut: false };
+        match outcome(delivery, Ok(answer), now).state {
+            DeliveryState::Retry(at) => at,
+            other => panic!("attempt {} is retried: {other:?}", delivery.attempts),
+        }
+    }
+
+    /// A receiver may give a date. It is compared with the receiver's own time, if it gives that.
+    #[test]
+    fn a_date_in_retry_after_counts() {
+        let now: DateTime<Utc> = "2026-11-21T10:00:00Z".parse().unwrap();
+        let first = delivery("a", 1);
+        let after = |headers: &[(&'static str, &str)]| retried_at(&first, headers, now) - now;
+        let noon = ("retry-after", "Sat, 21 Nov 2026 12:00:00 GMT");
+        assert_eq!(after(&[noon]), TimeDelta::hours(2));
+        let date = ("date", "Sat, 21 Nov 2026 11:00:00 GMT");
+        assert_eq!(after(&[noon, date]), TimeDelta::hours(1));
+        let past = ("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT");
+        assert_eq!(after(&[past]), wait(&first));
+        let far = ("retry-after", "Sun, 22 Nov 2026 12:00:00 GMT");
+        assert_eq!(after(&[far]), LONGEST_WAIT);
     }
 
     /// A response cannot make the delay longer than the longest one, or shorter than the usual
@@ -314,14 +346,8 @@ mod tests {
         for seconds in [i64::MIN, -1, 0, 1, i64::MAX / 1_000, i64::MAX] {
             for attempts in 1..TRIES {
                 let delivery = delivery("a", attempts);
-                let mut headers = HeaderMap::new();
-                headers.insert(RETRY_AFTER, seconds.to_string().parse().unwrap());
-                let status = StatusCode::SERVICE_UNAVAILABLE;
-                let url = "https://hooks.example.org".parse().unwrap();
-                let answer = WebResponse { url, status, headers, body: vec![], is_cut: false };
-                let DeliveryState::Retry(at) = outcome(&delivery, Ok(answer), now).state else {
-                    panic!("attempt {attempts} is retried");
-                };
+                let seconds = seconds.to_string();
+                let at = retried_at(&delivery, &[("retry-after", seconds.as_str())], now);
                 assert!((wait(&delivery)..=LONGEST_WAIT).contains(&(at - now)), "{seconds}: {at}");
             }
         }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use channels::text;
 use reqwest::{
     Method, StatusCode,
-    header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
+    header::{CONTENT_TYPE, HeaderName, HeaderValue},
 };
 use schemars::JsonSchema;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     agent::catalog::{ApprovalMode, Variable},
+    retry_after::retry_after,
     texts::{PreviewNote, ServiceCost},
     tools::{
         ToolError,
@@ -229,9 +230,7 @@ impl MediaEndpoint {
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let said = said(&body);
         if answer.status == StatusCode::TOO_MANY_REQUESTS && code(&body) != "insufficient_quota" {
-            let header = answer.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-            let wait = header.and_then(|value| value.trim().parse().ok());
-            return ToolError::RateLimited(wait.map(Duration::from_secs));
+            return ToolError::RateLimited(retry_after(&answer.headers, None));
         }
         if POLICY_CODES.contains(&code(&body).as_str()) {
             return self.against_policy(&said);
