@@ -75,15 +75,26 @@ pub fn exhausted(session: &Session, budget: &Budget, context: &GuardContext) -> 
 
 fn exhausted_budget(session: &Session, budget: &Budget, context: &GuardContext) -> Option<String> {
     let (turn, words) = (&session.turn, context.language.words());
-    let budget = &session.job.map_or(*budget, |job| budget.of_job(job));
+    let budget = &of_turn(session, budget);
     if turn.steps >= budget.steps {
         return Some((words.out_of_steps)(budget.steps));
     }
     if turn.tokens >= budget.tokens {
         return Some((words.out_of_tokens)(budget.tokens));
     }
-    let since = turn.started_at?;
-    (context.now - since - turn.waited > budget.time).then(|| words.out_of_time(budget.time))
+    let ends_at = out_of_time_at(session, budget)?;
+    (context.now >= ends_at).then(|| words.out_of_time(budget.time))
+}
+
+/// The budget of this turn, which may be one of a background job.
+fn of_turn(session: &Session, budget: &Budget) -> Budget {
+    session.job.map_or(*budget, |job| budget.of_job(job))
+}
+
+/// When the time of this turn is used up, unless it waits for people until then.
+pub fn out_of_time_at(session: &Session, budget: &Budget) -> Option<DateTime<Utc>> {
+    let counted_from = session.turn.started_at?.checked_add_signed(session.turn.waited)?;
+    counted_from.checked_add_signed(of_turn(session, budget).time)
 }
 
 /// How a call relates to earlier calls in its turn.
@@ -379,6 +390,22 @@ mod tests {
             assert_eq!(repeated(&session, &again), expected, "{results:?}");
             assert_eq!(repeated(&session, &call("y", json!({ "at": 2 }))), Repeated::No);
         }
+    }
+
+    #[test]
+    fn the_time_of_a_turn_excludes_the_wait_for_people() {
+        let (mut session, budget) = (turn(&[]), Budget::default());
+        let minutes = |count: i64| session.turn.started_at.unwrap() + TimeDelta::minutes(count);
+        let (quarter, half) = (minutes(15), minutes(30));
+        assert_eq!(out_of_time_at(&session, &budget), Some(quarter));
+        let at = |now| GuardContext { now, ..GuardContext::default() };
+        let second = TimeDelta::seconds(1);
+        assert_eq!(exhausted(&session, &budget, &at(quarter - second)), None);
+        let reason = exhausted(&session, &budget, &at(quarter)).unwrap();
+        assert!(reason.contains("longer than 15 minutes"), "{reason}");
+        session.turn.waited = TimeDelta::minutes(15);
+        assert_eq!(exhausted(&session, &budget, &at(half - second)), None);
+        assert!(exhausted(&session, &budget, &at(half)).is_some());
     }
 
     #[test]

@@ -18,23 +18,27 @@ use crate::{
 
 type Models = BTreeMap<String, Arc<dyn Model>>;
 
-/// Builds all models except those in `given`, each with its fallbacks.
+/// Builds all models except those in `given`, each with its fallbacks. A model that another one
+/// follows gives up earlier.
 pub fn build(
     config: &Config,
     variables: &BTreeMap<String, String>,
     given: &Models,
 ) -> Result<Models> {
-    let mut single = given.clone();
+    let (mut last, mut followed) = (given.clone(), given.clone());
     for entry in config.models.iter().filter(|entry| !given.contains_key(&entry.id)) {
-        let built = model(entry, variables, RetryLimits::default())
-            .with_context(|| format!("models.{}", entry.id))?;
-        single.insert(entry.id.clone(), built);
+        let remote = remote(entry, variables).with_context(|| format!("models.{}", entry.id))?;
+        let (remote, limits) = (remote.map(Arc::new), RetryLimits::default());
+        last.insert(entry.id.clone(), retrying(entry, remote.clone(), limits));
+        let limits = RetryLimits { has_fallback: true, ..limits };
+        followed.insert(entry.id.clone(), retrying(entry, remote, limits));
     }
-    let with_fallbacks = config.models.iter().filter(|entry| !entry.fallback.is_empty());
-    let mut models = single.clone();
-    for entry in with_fallbacks {
-        let others = entry.fallback.iter().filter_map(|id| single.get(id).cloned()).collect();
-        let failover = Failover::new(single[&entry.id].clone(), others);
+    let mut models = last.clone();
+    for entry in &config.models {
+        let Some((end, middle)) = entry.fallback.split_last() else { continue };
+        let middle = middle.iter().filter_map(|id| followed.get(id));
+        let others = middle.chain(last.get(end)).cloned().collect();
+        let failover = Failover::new(followed[&entry.id].clone(), others);
         models.insert(entry.id.clone(), Arc::new(failover));
     }
     Ok(models)
@@ -44,8 +48,8 @@ pub fn build(
 pub fn alone(config: &Config, variables: &BTreeMap<String, String>) -> Result<Models> {
     let once = RetryLimits { attempts: 1, ..RetryLimits::default() };
     let alone = |entry: &ModelEntry| {
-        let built = model(entry, variables, once);
-        Ok((entry.id.clone(), built.with_context(|| format!("models.{}", entry.id))?))
+        let remote = remote(entry, variables).with_context(|| format!("models.{}", entry.id))?;
+        Ok((entry.id.clone(), retrying(entry, remote.map(Arc::new), once)))
     };
     config.models.iter().map(alone).collect()
 }
@@ -85,15 +89,16 @@ pub fn embeddings(
     Ok(Some((name.clone(), remote)))
 }
 
-fn model(
+/// The remote model with retries, or the demo model.
+fn retrying(
     entry: &ModelEntry,
-    variables: &BTreeMap<String, String>,
+    remote: Option<Arc<RemoteModel>>,
     limits: RetryLimits,
-) -> Result<Arc<dyn Model>> {
-    Ok(match remote(entry, variables)? {
-        Some(remote) => Arc::new(Retrying::new(Arc::new(remote), limits)),
+) -> Arc<dyn Model> {
+    match remote {
+        Some(remote) => Arc::new(Retrying::new(remote, limits)),
         None => Arc::new(DemoModel::new(&entry.id)),
-    })
+    }
 }
 
 /// `None` for a model without a provider.

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use backon::{ExponentialBuilder, Retryable};
 use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 use super::{Model, ModelError, OnText, Reply};
 use crate::agent::prompt::Prompt;
@@ -12,13 +13,16 @@ use crate::agent::prompt::Prompt;
 pub struct RetryLimits {
     /// The number of attempts, including the first one.
     pub attempts: usize,
-    /// The total time of all delays.
+    /// How long after the first attempt has begun the last one may begin.
     pub total: Duration,
+    /// Whether another model is asked next. Without one, a model that takes longer than `total` for
+    /// an attempt gets another one all the same.
+    pub has_fallback: bool,
 }
 
 impl Default for RetryLimits {
     fn default() -> Self {
-        Self { attempts: 5, total: Duration::from_mins(2) }
+        Self { attempts: 5, total: Duration::from_mins(2), has_fallback: false }
     }
 }
 
@@ -50,16 +54,41 @@ impl Retrying {
             }
             _ => return None,
         };
-        spent.time = spent.time.saturating_add(wait);
-        (spent.time <= self.limits.total).then_some(wait)
+        spent.admits(wait, &self.limits).then_some(wait)
     }
 }
 
 /// What the attempts have used up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct RetryUsage {
-    time: Duration,
+    began_at: Instant,
+    attempt_began_at: Instant,
     other_attempts: usize,
+    /// Whether an attempt has begun later than the limits allow.
+    is_late: bool,
+}
+
+impl RetryUsage {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { began_at: now, attempt_began_at: now, other_attempts: 0, is_late: false }
+    }
+
+    /// Whether another attempt may begin after this wait.
+    fn admits(&mut self, wait: Duration, limits: &RetryLimits) -> bool {
+        if wait > limits.total {
+            return false;
+        }
+        if self.began_at.elapsed() + wait > limits.total {
+            let has_stalled = self.attempt_began_at.elapsed() >= limits.total;
+            if limits.has_fallback || self.is_late || !has_stalled {
+                return false;
+            }
+            self.is_late = true;
+        }
+        self.attempt_began_at = Instant::now() + wait;
+        true
+    }
 }
 
 #[async_trait]
@@ -78,7 +107,7 @@ impl Model for Retrying {
             .with_max_delay(Duration::from_secs(30))
             .with_max_times(self.limits.attempts.saturating_sub(1))
             .with_jitter();
-        let mut spent = RetryUsage::default();
+        let mut spent = RetryUsage::new();
         (|| self.model.reply(prompt, on_text))
             .retry(delays)
             .when(|error| {
@@ -102,8 +131,13 @@ impl Model for Retrying {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::scripted::{ScriptedModel, fail, say};
+    use crate::{
+        clock::pause,
+        llm::{failover::Failover, vendor::Timeouts},
+        testing::scripted::{ScriptedModel, fail, say},
+    };
     use parking_lot::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn prompt() -> Prompt {
         Prompt { system: String::new(), tools: vec![], messages: vec![], max_output_tokens: 1 }
@@ -159,7 +193,8 @@ mod tests {
         for _ in 0..9 {
             model.will(fail(busy(None)));
         }
-        let limits = RetryLimits { attempts: 3, total: Duration::from_mins(10) };
+        let total = Duration::from_mins(10);
+        let limits = RetryLimits { attempts: 3, total, ..RetryLimits::default() };
         assert_eq!(ask(&model, limits).await.0, Err(busy(None)));
         assert_eq!(model.prompts().len(), 3);
     }
@@ -193,5 +228,76 @@ mod tests {
             assert_eq!(model.prompts().len(), 3);
             assert_eq!(begun.elapsed() > Duration::from_secs(1), waits);
         }
+    }
+
+    /// A model that does not answer, until each request ends with a timeout.
+    struct SilentModel {
+        times_out_after: Duration,
+        asked: AtomicUsize,
+    }
+
+    impl SilentModel {
+        fn new(times_out_after: Duration) -> Arc<Self> {
+            Arc::new(Self { times_out_after, asked: AtomicUsize::new(0) })
+        }
+
+        fn asked(&self) -> usize {
+            self.asked.load(Ordering::SeqCst)
+        }
+    }
+
+    #[async_trait]
+    impl Model for SilentModel {
+        fn id(&self) -> &'static str {
+            "silent"
+        }
+
+        async fn reply(&self, _: &Prompt, _: &OnText<'_>) -> Result<Reply, ModelError> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            pause(self.times_out_after).await;
+            Err(busy(None))
+        }
+    }
+
+    /// The timeouts before an answer begins and in the middle of one.
+    fn stalls() -> [Duration; 2] {
+        let Timeouts { headers, read, .. } = Timeouts::default();
+        [headers, read]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fallback_is_asked_as_soon_as_a_model_has_stalled() {
+        for times_out_after in stalls() {
+            let (silent, spare) = (SilentModel::new(times_out_after), ScriptedModel::new("spare"));
+            spare.will(say("Here."));
+            let limits = RetryLimits { has_fallback: true, ..RetryLimits::default() };
+            let retrying = Retrying::new(silent.clone(), limits);
+            let models = Failover::new(Arc::new(retrying), vec![Arc::new(spare)]);
+            let begun = Instant::now();
+            let answer = models.reply(&prompt(), &|_| {}).await.expect("an answer");
+            assert_eq!(answer.by.as_deref(), Some("spare"));
+            assert!(begun.elapsed() < Duration::from_mins(4), "{:?}", begun.elapsed());
+            assert_eq!(silent.asked(), 1);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_fallback_a_model_that_stalls_is_asked_once_more() {
+        for times_out_after in stalls() {
+            let silent = SilentModel::new(times_out_after);
+            let retrying = Retrying::new(silent.clone(), RetryLimits::default());
+            let begun = Instant::now();
+            assert_eq!(retrying.reply(&prompt(), &|_| {}).await, Err(busy(None)));
+            assert_eq!(silent.asked(), 2);
+            assert!(begun.elapsed() < Duration::from_mins(7), "{:?}", begun.elapsed());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_attempts_counts() {
+        let silent = SilentModel::new(Duration::from_secs(45));
+        let retrying = Retrying::new(silent.clone(), RetryLimits::default());
+        assert_eq!(retrying.reply(&prompt(), &|_| {}).await, Err(busy(None)));
+        assert_eq!(silent.asked(), 3, "the third one begins after a minute and a half");
     }
 }

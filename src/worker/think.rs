@@ -4,7 +4,10 @@ use anyhow::Result;
 use channels::PlaceKind;
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use std::time::{Duration, Instant};
+use std::{
+    future::pending,
+    time::{Duration, Instant},
+};
 use tokio::sync::watch;
 use tracing::{Instrument as _, Span, field};
 
@@ -17,7 +20,7 @@ use super::{
     vision,
 };
 use crate::{
-    agent::{compact, hooks::redacted_prompt, prompt, taint},
+    agent::{compact, hooks::redacted_prompt, limits::out_of_time_at, prompt, taint},
     gateway::{BusyPolicy, drafts::Drafts},
     journal::{
         event::{Entry, Event, HookPoint, Seq, Speaker, Usage},
@@ -167,9 +170,27 @@ impl<'t, 'w> Drafting<'t, 'w> {
 /// The delay before the journal is read again after an error.
 const AFTER_FAILED_READ: Duration = Duration::from_secs(3);
 
-/// Returns when the reply that is being generated is no longer needed. Other events can wait for
-/// the reply.
+/// Returns when the reply that is being generated is no longer needed, or when the time of the turn
+/// is used up. Then the next step ends the turn.
 pub(super) async fn until_cut_off(turn: &Turn<'_>) {
+    tokio::select! {
+        () = until_interrupted(turn) => {}
+        () = until_out_of_time(turn) => tracing::warn!(
+            conversation.id = %turn.claimed.lease.conversation(), agent.id = turn.agent.id,
+            "cut off the work of a turn whose time is used up"
+        ),
+    }
+}
+
+async fn until_out_of_time(turn: &Turn<'_>) {
+    match out_of_time_at(&turn.session, &turn.agent.budget) {
+        Some(at) => turn.worker.gateway.clock.sleep_until(at).await,
+        None => pending().await,
+    }
+}
+
+/// Returns when an event makes the reply unnecessary. Other events can wait for the reply.
+async fn until_interrupted(turn: &Turn<'_>) {
     let (store, conversation) = (&turn.worker.gateway.store, turn.claimed.lease.conversation());
     let mut wait = Duration::MAX;
     loop {

@@ -7,7 +7,7 @@ use countersign::testing::{
     config::{limits::ToolLimitEntry, models::ModelEntry},
     crash,
     journal::{event::Event, role::Role},
-    scripted::{ScriptedModel, call, calls, say},
+    scripted::{Gate, ScriptedModel, call, calls, say, wait},
     store::usage::{self, RatedCall},
     texts::Language,
     worker::maintenance::{self, Round},
@@ -22,7 +22,7 @@ use std::sync::{
 
 use crate::{
     story,
-    support::{stable_output::stable, world::World},
+    support::{process::PATIENCE, stable_output::stable, world::World},
 };
 
 fn limit(tool: &str) -> ToolLimitEntry {
@@ -401,5 +401,29 @@ story! {
         assert_eq!(world.shown(), "I could not.");
         assert_eq!(world.deletions(), 0);
         assert!(world.results().await[0].contains("Invalid parameters"));
+    }
+}
+
+story! {
+    /// A model that does not answer holds a turn until the time of the turn is used up. The next
+    /// message is answered.
+    async fn a_request_ends_with_the_time_of_its_turn(world: &mut World) {
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        let app = world.node().await;
+        let said = world.said("hello");
+        world.takes(&app, "1", said).await;
+        let passing = async {
+            gate.reached().await;
+            world.clock.advance(TimeDelta::minutes(15));
+        };
+        let both = async { tokio::join!(app.worker.advance_ready(), passing) };
+        let (advanced, ()) = tokio::time::timeout(PATIENCE, both).await.expect("the turn ends");
+        assert_eq!(advanced.unwrap(), 1);
+        world.settle(&app).await;
+        assert!(world.last().contains("took longer than 15 minutes"), "{}", world.last());
+        world.model_will(say("Hello."));
+        world.ann_says("hello?").await;
+        assert_eq!(world.last(), "Hello.");
     }
 }
