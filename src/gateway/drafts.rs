@@ -80,7 +80,13 @@ impl<'g> Drafts<'g> {
     }
 
     /// Shows the growing text and the typing indicator for as long as it is polled; never returns.
-    pub async fn show(&mut self, mut text: watch::Receiver<String>) {
+    /// `shown` turns the text into what people may see. It is called once for each draft, however
+    /// often the text changes, and nothing else of the text leaves this function.
+    pub async fn show(
+        &mut self,
+        mut text: watch::Receiver<String>,
+        shown: impl Fn(&str) -> String,
+    ) {
         let Some(connected) = self.gateway.channels.get(&self.claimed.channel) else {
             return std::future::pending().await;
         };
@@ -92,6 +98,9 @@ impl<'g> Drafts<'g> {
         // A separate message is worthwhile only if the answer takes some time.
         let first = if self.supports_drafts(connected) { Duration::ZERO } else { edit_interval };
         let mut edit_interval = interval_at(Instant::now() + first, edit_interval);
+        // The ticks of a silence would otherwise all follow at once.
+        edit_interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut last = String::new();
         loop {
             tokio::select! {
                 _ = typing.tick() => self.typing(connected).await,
@@ -100,8 +109,10 @@ impl<'g> Drafts<'g> {
                         return std::future::pending().await;
                     }
                     edit_interval.tick().await;
-                    let markdown = text.borrow_and_update().clone();
-                    if !markdown.trim().is_empty() {
+                    let raw = text.borrow_and_update().clone();
+                    let markdown = shown(&raw);
+                    if !markdown.trim().is_empty() && markdown != last {
+                        last.clone_from(&markdown);
                         self.draft(connected, markdown).await;
                     }
                 }

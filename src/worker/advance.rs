@@ -184,7 +184,7 @@ impl Turn<'_> {
             Some(done) = running.calls.next() => Some(done),
             Some(next) = running.asking.next() => { request = Some(next); None }
             () = self.listener.changed() => None,
-            () = drafts.show(said) => None,
+            () = drafts.show(said, str::to_owned) => None,
         };
         drafts.end().await;
         if let Some(request) = request {

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use channels::PlaceKind;
 use chrono::{DateTime, Utc};
-use parking_lot::Mutex;
 use std::{
     future::pending,
     time::{Duration, Instant},
@@ -50,16 +49,16 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     let prompt = prompt::build(&turn.session, &turn.agent, group);
     let prompt = redacted_prompt(&turn.worker.hooks, &turn.worker.redactor, prompt);
     let prompt = vision::shown(turn, model.as_ref(), prompt).await;
-    let (draft, target) = watch::channel(String::new());
-    let drafting = Drafting::of(turn);
-    let on_text = |piece: &str| drafting.grow(&draft, piece);
+    let (text, growing) = watch::channel(String::new());
+    let drafting = Drafting { text, silent: is_silent(turn) };
+    let on_text = |piece: &str| drafting.grow(piece);
     let gateway = &turn.worker.gateway;
     let mut drafts = Drafts::new(gateway, turn.claimed, turn.draft_target());
     let begun = Instant::now();
     let span = asking(model.as_ref());
     let replied = tokio::select! {
         replied = model.reply(&prompt, &on_text).instrument(span.clone()) => Some(replied),
-        () = drafts.show(target) => None,
+        () = drafts.show(growing, |text| draft(turn, text)) => None,
         () = until_cut_off(turn) => None,
     };
     drafts.end().await;
@@ -127,42 +126,45 @@ fn shown(turn: &Turn<'_>, text: &str) -> String {
     taint::without_links(text, &turn.agent.policy.link_hosts)
 }
 
-/// Streams a growing text.
-struct Drafting<'t, 'w> {
-    turn: &'t Turn<'w>,
-    /// Whether nothing is shown, because a hook may still change the text or because another agent
-    /// reads it.
-    silent: bool,
-    text: Mutex<String>,
+/// Whether nothing is shown of a text that is being generated: a hook may still change it, a
+/// scheduled task may have nothing to show, and people do not see a sub-agent's text.
+fn is_silent(turn: &Turn<'_>) -> bool {
+    turn.session.turn.is_scheduled
+        || turn.claimed.sub_agent.is_some()
+        || hooks::any(turn.worker, HookPoint::AfterLlm)
 }
 
-impl<'t, 'w> Drafting<'t, 'w> {
-    fn of(turn: &'t Turn<'w>) -> Self {
-        // A scheduled task may have nothing to show, and people do not see a sub-agent's text.
-        let silent = turn.session.turn.is_scheduled
-            || turn.claimed.sub_agent.is_some()
-            || hooks::any(turn.worker, HookPoint::AfterLlm);
-        Self { turn, silent, text: Mutex::default() }
-    }
+/// The part of a growing text that people may see. A secret can only be recognised once it is
+/// complete, so the end of the text is held back while it could be the beginning of one.
+fn draft(turn: &Turn<'_>, text: &str) -> String {
+    let whole = text.trim_end_matches(is_part_of_word);
+    shown(turn, &turn.worker.redactor.reply(whole))
+}
 
-    /// Appends a piece; an empty piece means that the text starts again. A secret can only be
-    /// recognised once it is complete, so the end of the text is held back while it could be the
-    /// beginning of one.
-    fn grow(&self, draft: &watch::Sender<String>, piece: &str) {
+fn is_part_of_word(c: char) -> bool {
+    c.is_ascii_graphic()
+}
+
+/// A text that is being generated, as the model sends it. A long one arrives in thousands of
+/// pieces, so it is only collected here: [`Drafts::show`] calls [`draft`] when a draft is due.
+struct Drafting {
+    text: watch::Sender<String>,
+    silent: bool,
+}
+
+impl Drafting {
+    /// Appends a piece; an empty piece means that the text starts again.
+    fn grow(&self, piece: &str) {
         if self.silent {
             return;
         }
-        let mut text = self.text.lock();
-        if piece.is_empty() {
-            text.clear();
-        }
-        text.push_str(piece);
-        let whole = text.trim_end_matches(|c: char| c.is_ascii_graphic());
-        let shown = shown(self.turn, &self.turn.worker.redactor.reply(whole));
-        draft.send_if_modified(|draft| {
-            let grown = *draft != shown;
-            *draft = shown;
-            grown
+        self.text.send_if_modified(|text| {
+            if piece.is_empty() {
+                text.clear();
+            }
+            text.push_str(piece);
+            // The rest of an unfinished word is not shown yet.
+            !piece.chars().all(is_part_of_word)
         });
     }
 }

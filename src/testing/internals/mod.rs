@@ -156,6 +156,9 @@ pub mod gateway {
     pub mod deliver {
         pub use crate::gateway::deliver::{deliver, deliver_ready};
     }
+    pub mod drafts {
+        pub use crate::gateway::drafts::{DraftTarget, Drafts};
+    }
     pub mod people {
         pub use crate::gateway::people::{Allow, ChannelAccess, new_code};
     }

@@ -9,7 +9,12 @@ use channels::{
 use chrono::TimeDelta;
 use countersign::testing::{
     app::App,
-    gateway::{deliver, receive},
+    config::secret::Secret,
+    gateway::{
+        deliver,
+        drafts::{DraftTarget, Drafts},
+        receive,
+    },
     scripted::{Gate, call, say},
     worker::scheduler,
 };
@@ -18,12 +23,18 @@ use fakes::{
     telegram::{self, FakeTelegram},
 };
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
-use tokio::task::JoinHandle;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
     story,
-    support::{process::eventually, world::World},
+    support::{process::eventually, tools::Page, world::World},
 };
 
 /// What shows a draft.
@@ -285,5 +296,69 @@ story! {
     /// Proves R3.
     async fn a_reminder_leaves_a_growing_answer_alone_on_discord(world: &mut World) {
         others_while_it_grows(world, OnDiscord::start().await).await;
+    }
+}
+
+story! {
+    /// A growing text is prepared for people once for each draft, in however many pieces it arrives.
+    /// Nothing is shown of the text itself.
+    async fn a_growing_text_is_prepared_once_for_each_draft(world: &mut World) {
+        world.room.limits.drafts = Some(Duration::from_millis(20));
+        world.room.limits.supports_drafts = true;
+        let app = world.node().await;
+        let said = world.said("count");
+        world.takes(&app, "1", said).await;
+        let claimed = app.gateway.store.claim(1, world.clock_now()).await.unwrap().remove(0);
+        let (text, growing) = watch::channel(String::new());
+        let prepared = AtomicUsize::new(0);
+        let shown = |text: &str| {
+            prepared.fetch_add(1, Ordering::SeqCst);
+            format!("{} pieces", text.len())
+        };
+        let target = DraftTarget { turn: 1, reply_to: None };
+        let mut drafts = Drafts::new(&app.gateway, &claimed, target);
+        let grows = async {
+            for _ in 0..20_000 {
+                text.send_modify(|text| text.push(' '));
+                tokio::task::yield_now().await;
+            }
+            while world.room.drafts().last().is_none_or(|last| last != "20000 pieces") {
+                world.room.moves().await;
+            }
+        };
+        tokio::select! {
+            () = drafts.show(growing, shown) => unreachable!(),
+            () = grows => {}
+        }
+        drafts.end().await;
+        let shown = world.room.drafts();
+        assert_eq!(prepared.load(Ordering::SeqCst), shown.len());
+        assert!(shown.iter().all(|draft| draft.ends_with(" pieces")), "{shown:?}");
+    }
+}
+
+story! {
+    /// A draft shows no secret and, after untrusted content was read, no link. The end of the text is
+    /// held back until it is clear that it is neither.
+    async fn a_draft_shows_neither_secrets_nor_links(world: &mut World) {
+        const CANARY: &str = "canary-4f9c2b7e51aa";
+        world.room.limits.drafts = Some(Duration::from_millis(1));
+        world.config.models[0].api_key = Some(Secret::Plain(CANARY.into()));
+        world.tools = vec![Arc::new(Page)];
+        let gate = Gate::new();
+        let words = format!("It is {CANARY}, see https://evil.test/?q=1 or {CANARY}x");
+        world.model_will(call("page", json!({})));
+        world.model_will(say(words).pausing(&gate));
+        let app = world.node().await;
+        let said = world.said("read the page");
+        world.takes(&app, "1", said).await;
+        let turn = turn(&app);
+        gate.reached().await;
+        while world.room.drafts().is_empty() {
+            world.room.moves().await;
+        }
+        assert_eq!(world.room.drafts()[0].trim(), "It is …, see `https://evil.test/?q=1` or");
+        gate.open();
+        turn.await.unwrap();
     }
 }
