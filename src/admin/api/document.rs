@@ -16,6 +16,7 @@ const ROLE: &str = "x-role";
 const ABOUT: &str = "Lists accept `limit` and `cursor` and return `items` and `next`. Ids are \
     strings. A request that changes something can carry an `Idempotency-Key`: if it is sent \
     again with the same key within a day, it is not executed again and gets the same response. \
+    After an internal error, a repeated POST gets 409, because it may have taken effect. \
     `x-role` is the role that an operation requires, from lowest to highest: viewer, approver, \
     operator, owner. `countersign token --api NAME --role ROLE` creates tokens; the session of a \
     browser that is signed in to the web chat is accepted as well. A token with the role member is \

@@ -1,11 +1,15 @@
 //! Idempotency: a request with an `Idempotency-Key` is executed once. Repeating it returns the same
-//! response, or an error if a crash interrupted the first execution.
+//! response, or an error if a crash interrupted the first execution or if it failed: its effects
+//! may have been committed. A request whose repetition has the same effect is executed again then.
 
 use anyhow::Result;
 use axum::{
     body::{Body, Bytes, to_bytes},
     extract::Request,
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -89,7 +93,7 @@ async fn keyed(
         }
     }
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    let (response, answer) = kept(response).await?;
+    let (response, answer) = kept(response, twice).await?;
     store
         .write("store response", move |tx| {
             Box::pin(async move { idempotency::end(tx, &caller, &key, answer).await })
@@ -102,9 +106,13 @@ fn digest(head: &str, body: &[u8]) -> String {
     hex::encode(Sha256::new().chain_update(head).chain_update([0]).chain_update(body).finalize())
 }
 
-/// The response, and what is stored of it: nothing for an internal error, so that the request can
-/// be retried.
-async fn kept(response: Response) -> Result<(Response, Option<StoredResponse>), Problem> {
+/// The response, and what is stored of it. That is nothing if the response asks to send the request
+/// again. After an internal error, it is nothing if the request can be executed again, and otherwise
+/// an error.
+async fn kept(
+    response: Response,
+    twice: Repetition,
+) -> Result<(Response, Option<StoredResponse>), Problem> {
     let (parts, body) = response.into_parts();
     let body: Bytes = to_bytes(body, usize::MAX).await.map_err(anyhow::Error::from)?;
     let media_type = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -114,7 +122,9 @@ async fn kept(response: Response) -> Result<(Response, Option<StoredResponse>), 
         body: String::from_utf8_lossy(&body).into_owned(),
     };
     let answer = match parts.extensions.get::<ContainsSecret>() {
-        _ if parts.status.is_server_error() => None,
+        // Nothing was done.
+        _ if parts.headers.contains_key(RETRY_AFTER) => None,
+        _ if parts.status.is_server_error() => (twice == Repetition::More).then(unknown_outcome),
         None => Some(answer),
         Some(ContainsSecret) => Some(shown_once()),
     };
@@ -124,7 +134,16 @@ async fn kept(response: Response) -> Result<(Response, Option<StoredResponse>), 
 fn shown_once() -> StoredResponse {
     let text = "An earlier request with this key has created it, and its secret is shown only \
         once. Revoke it, and create another with a new key.";
-    let problem = Problem::new(StatusCode::CONFLICT, text);
+    stored(&Problem::conflict(text))
+}
+
+fn unknown_outcome() -> StoredResponse {
+    let text = "An earlier request with this key failed, and it is unknown whether it took effect. \
+        Check, and send it again with a new key.";
+    stored(&Problem::conflict(text))
+}
+
+fn stored(problem: &Problem) -> StoredResponse {
     StoredResponse {
         status: problem.status().as_u16(),
         media_type: crate::admin::problem::PROBLEM.to_owned(),

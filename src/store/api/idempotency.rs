@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! (none) ──► under way ──► answered      kept for a day
-//!    ▲        │   └──────► (none)        it failed
+//!    ▲        │   └──────► (none)        it failed and may be executed again
 //!    └────────┴──────────► cut off       no response was stored for a minute
 //! ```
 //! A process that dies between the action and the response leaves the request under way. After a

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use countersign::testing::{
+    crash,
     journal::role::Role,
     scripted::{call, say},
 };
@@ -334,6 +335,45 @@ story! {
         assert_eq!(halt().await.0, StatusCode::OK);
         let tokens = served.get(&owner, "/tokens").await;
         assert_eq!(tokens["items"].as_array().unwrap().len(), 2, "{tokens}");
+    }
+}
+
+story! {
+    /// A request that failed may have taken effect. Under its key it is not executed twice, and the
+    /// response says so; idempotent requests are repeated.
+    async fn a_request_that_failed_is_not_done_twice(world: &mut World) {
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let served = Served::of(world).await;
+        let owner = served.token("ops", Role::Owner).await;
+        let page = served.get(&owner, "/conversations").await;
+        let plan = json!({ "does": "remind", "text": "Tea", "in": "20m" });
+        let id = &page["items"][0]["id"];
+        let body = json!({ "conversation": id, "person": "1", "plan": plan });
+        let create = || {
+            let request = served.request(Method::POST, "/api/v1/schedules").bearer_auth(&owner);
+            answered(request.header("idempotency-key", "tea").json(&body))
+        };
+        crash::lose_next_answer("create schedule");
+        let (status, problem) = create().await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{problem}");
+        let (status, problem) = create().await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        assert_snapshot!(stable(problem["detail"].as_str().unwrap()), @"An earlier request with this key failed, and it is unknown whether it took effect. Check, and send it again with a new key.");
+        world.clock.advance(TimeDelta::minutes(2));
+        assert_eq!(create().await.0, StatusCode::CONFLICT);
+        let schedules = served.get(&owner, "/schedules").await;
+        assert_eq!(schedules["items"].as_array().unwrap().len(), 1, "{schedules}");
+
+        let change = |minutes: u8| {
+            let path = format!("/api/v1/schedules/{}/plan", schedules["items"][0]["id"].as_str().unwrap());
+            let plan = json!({ "does": "remind", "text": "Tea", "in": format!("{minutes}m") });
+            let request = served.request(Method::PUT, &path).bearer_auth(&owner).json(&plan);
+            answered(request.header("idempotency-key", "later"))
+        };
+        crash::refuse_next("edit schedule", 1);
+        assert_eq!(change(30).await.0, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(change(30).await.0, StatusCode::OK);
     }
 }
 
