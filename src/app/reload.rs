@@ -19,10 +19,10 @@ use crate::{
         reload::{ProgramRequest, Reload, Requests},
         settings_file::FileRequest,
     },
-    agent::redact::SECRETS_CHANGED,
+    agent::redact::{Redactor, SECRETS_CHANGED},
     config::Config,
     store::{
-        audit::{self, Fact},
+        audit::{AuditKind, Fact},
         db::process_lock::ProcessLock,
     },
     telemetry,
@@ -44,6 +44,14 @@ pub struct Serving {
     before: TaskTracker,
     /// The process lock, which a reload keeps.
     lock: Option<ProcessLock>,
+}
+
+/// A configuration that was read again.
+struct NewConfig {
+    config: Config,
+    secrets: BTreeSet<String>,
+    /// One per line.
+    changes: Vec<String>,
 }
 
 impl Serving {
@@ -94,9 +102,42 @@ impl Serving {
         self.app.gateway.tasks.spawn(async move { settings.answer(request, &store).await });
     }
 
-    /// Reloads the configuration, and returns the changes, one per line. `fact` records who
-    /// requested it in the audit. After an error, nothing changes.
+    /// Reloads the configuration, and returns the changes, one per line. After an error, nothing
+    /// changes. The audit has a record of who requested it before anything changes, and another one
+    /// of the outcome. A first record alone means that the process was interrupted, or that the
+    /// second one could not be written.
     pub async fn reload(&mut self, fact: Option<Fact>) -> Result<Vec<String>> {
+        let new = self.read()?;
+        let Some(fact) = fact else { return Ok(new.changes) };
+        let (changes, fact) = (new.changes.clone(), fact.with("changes", json!(new.changes)));
+        let redactor = Redactor::new(self.secrets.union(&new.secrets).map(String::as_str));
+        let about = |kind| Fact { kind, ..fact.clone() };
+        self.note(about(AuditKind::ConfigurationReloadBegun)).await?;
+        let replaced = self.replace(new).await;
+        let end = match &replaced {
+            Ok(()) => about(AuditKind::ConfigurationReloaded),
+            Err(problem) => {
+                let text = format!("{problem:#}");
+                about(AuditKind::ConfigurationReloadFailed).with("problem", &*redactor.text(&text))
+            }
+        };
+        // No reason to report that a configuration which is in effect was not applied.
+        if let Err(problem) = self.note(end).await {
+            let problem = format!("{problem:#}");
+            tracing::error!(problem, "could not record the outcome of a reload");
+        }
+        replaced?;
+        tracing::info!(changes = changes.join("; "), "configuration reloaded");
+        Ok(changes)
+    }
+
+    async fn note(&self, fact: Fact) -> Result<()> {
+        let gateway = &self.app.gateway;
+        gateway.store.note(fact, gateway.clock.now()).await
+    }
+
+    /// Reads the configuration again. Fails if it contains a mistake or requires a restart.
+    fn read(&self) -> Result<NewConfig> {
         let mut config = self.settings.load()?;
         let (listen, bound) = (&mut config.admin.listen, self.config.admin.listen);
         if listen.port() == 0 && listen.ip() == bound.ip() {
@@ -111,7 +152,12 @@ impl Serving {
         if let Some(key) = FIXED.into_iter().find(|key| fixed(key)) {
             bail!("{}: cannot change while the gateway runs", key.trim_end_matches('.'));
         }
-        let Some(fact) = fact else { return Ok(changes) };
+        Ok(NewConfig { config, secrets, changes })
+    }
+
+    /// Opens an app with this configuration, which then takes over. Nothing fails after that.
+    async fn replace(&mut self, new: NewConfig) -> Result<()> {
+        let NewConfig { config, secrets, .. } = new;
         let listener = if config.admin.listen == self.config.admin.listen {
             self.listener.try_clone()?
         } else {
@@ -131,15 +177,7 @@ impl Serving {
                 );
             }
         });
-        let (gateway, now) = (&self.app.gateway, self.app.gateway.clock.now());
-        let fact = fact.with("changes", json!(changes));
-        let recorded = gateway.store.write("reloaded", move |tx| {
-            let fact = fact.clone();
-            Box::pin(async move { audit::append(tx, audit::ADMIN, vec![fact], now).await })
-        });
-        recorded.await?;
-        tracing::info!(changes = changes.join("; "), "configuration reloaded");
-        Ok(changes)
+        Ok(())
     }
 
     /// Like [`App::stop`], including previous apps.

@@ -9,6 +9,9 @@ pub enum AuditKind {
     Asked,
     ChannelChecked,
     ChannelReconnected,
+    /// The configuration is about to be reloaded.
+    ConfigurationReloadBegun,
+    ConfigurationReloadFailed,
     ConfigurationReloaded,
     /// The configuration file is about to be written.
     ConfigurationWriteBegun,
@@ -83,7 +86,8 @@ mod tests {
     #[test]
     fn names_of_stored_records_never_change() {
         let names: Vec<_> = AuditKind::VARIANTS.iter().map(|kind| kind.as_str()).collect();
-        let expected = "asked channel_checked channel_reconnected configuration_reloaded \
+        let expected = "asked channel_checked channel_reconnected \
+            configuration_reload_begun configuration_reload_failed configuration_reloaded \
             configuration_write_begun configuration_write_failed configuration_written \
             conversations_expired cut decided erased erasure_begun granted halted \
             letter_dropped letter_replayed letters_replayed lifted linked mcp_changed \

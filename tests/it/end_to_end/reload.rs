@@ -80,6 +80,40 @@ async fn a_turn_outlives_the_configuration_on_postgres() {
     a_turn_outlives_the_configuration(On::Postgres).await;
 }
 
+/// An owner who reloads the configuration through the API.
+struct Owner {
+    url: String,
+    token: String,
+}
+
+impl Owner {
+    async fn of(system: &TelegramSystem) -> Self {
+        let made = ["token", "--api", "ops", "--role", "owner"];
+        let (good, said) = system.site.run(&made).await;
+        assert!(good, "{said}");
+        let token = said.split_whitespace().find(|word| word.starts_with("cs_"));
+        let token = token.expect("a token").to_owned();
+        let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", system.port.number());
+        Self { url, token }
+    }
+
+    /// `GET` asks what would change, `PUT` applies it.
+    async fn asks(&self, method: Method) -> (u16, Value) {
+        let request = client().request(method, &self.url).bearer_auth(&self.token);
+        let asked = request.send().await.unwrap();
+        (asked.status().as_u16(), asked.json().await.unwrap())
+    }
+
+    /// Waits until the app with the new configuration serves.
+    async fn is_served_by_the_next(&self) {
+        let unchanged = (200, json!({ "changes": [] }));
+        eventually("the next one serves", async || {
+            (self.asks(Method::GET).await == unchanged).then_some(())
+        })
+        .await;
+    }
+}
+
 /// The changes are shown, and applied as a whole or not at all; the audit records who applied them.
 /// Proves O3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -87,15 +121,8 @@ async fn a_configuration_is_taken_whole_or_not_at_all() {
     let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
     rewrite(&mut system, "You are Penny.");
     let running = system.start(By::Poll).await;
-    let made = ["token", "--api", "ops", "--role", "owner"];
-    let (good, token) = system.site.run(&made).await;
-    assert!(good, "{token}");
-    let token = token.split_whitespace().find(|word| word.starts_with("cs_")).expect("a token");
-    let url = format!("http://127.0.0.1:{}/api/v1/settings/reload", system.port.number());
-    let ask = async |method| {
-        let asked = client().request(method, &url).bearer_auth(token).send().await.unwrap();
-        (asked.status().as_u16(), asked.json::<Value>().await.unwrap())
-    };
+    let owner = Owner::of(&system).await;
+    let ask = async |method| owner.asks(method).await;
     assert_eq!(ask(Method::GET).await, (200, json!({ "changes": [] })));
 
     rewrite(&mut system, "You are Nickel.\"\nmood = \"good");
@@ -114,11 +141,7 @@ async fn a_configuration_is_taken_whole_or_not_at_all() {
     assert!(prompted(&system).contains("You are Penny."), "nothing has been applied");
 
     assert_eq!(ask(Method::PUT).await, (200, json!({ "changes": changes })));
-    eventually("the next one serves", async || {
-        let (status, answer) = ask(Method::GET).await;
-        (status == 200 && answer == json!({ "changes": [] })).then_some(())
-    })
-    .await;
+    owner.is_served_by_the_next().await;
     system.llm.will(llm::text("Nickel."));
     system.says("and now?");
     system.until("Nickel.").await;
@@ -127,6 +150,50 @@ async fn a_configuration_is_taken_whole_or_not_at_all() {
     let audit = audit.iter().find(|row| row["kind"] == "configuration_reloaded");
     let audit = audit.expect("it is written down").to_string();
     assert!(audit.contains("token:ops") && audit.contains("Nickel"), "{audit}");
+    system.stop(running).await;
+    system.site.end().await;
+}
+
+/// Whether the audit has a record of this kind with this text.
+async fn is_recorded(system: &TelegramSystem, kind: &str, text: &str) -> bool {
+    let audit = system.site.rows("audit").await;
+    audit.iter().any(|row| row["kind"] == kind && row.to_string().contains(text))
+}
+
+/// No reload is without a record in the audit. If the first record cannot be written, nothing
+/// changes; if the second one cannot, the configuration is in effect, and the answer says so.
+/// Proves O3.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_is_recorded_before_it_begins() {
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    rewrite(&mut system, "You are Penny.");
+    let running = system.start(By::Poll).await;
+    let owner = Owner::of(&system).await;
+    let refuse = |kind: &str| {
+        format!(
+            "CREATE TRIGGER refuse BEFORE INSERT ON audit WHEN NEW.kind = '{kind}'
+            BEGIN SELECT RAISE(ABORT, 'refused by a test'); END"
+        )
+    };
+    rewrite(&mut system, "You are Nickel.\"\nskills_dir = \"nowhere");
+    assert_eq!(owner.asks(Method::PUT).await.0, 409);
+    assert!(is_recorded(&system, "configuration_reload_begun", "token:ops").await);
+    assert!(is_recorded(&system, "configuration_reload_failed", "skills_dir: ").await);
+
+    rewrite(&mut system, "You are Nickel.");
+    let changes = json!([r#"agents.default.system_prompt: "You are Penny." → "You are Nickel.""#]);
+    let changes = json!({ "changes": changes });
+    system.site.tampers(&refuse("configuration_reload_begun")).await;
+    assert_eq!(owner.asks(Method::PUT).await.0, 409);
+    assert_eq!(owner.asks(Method::GET).await, (200, changes.clone()), "nothing has changed");
+
+    system.site.tampers("DROP TRIGGER refuse").await;
+    system.site.tampers(&refuse("configuration_reloaded")).await;
+    assert_eq!(owner.asks(Method::PUT).await, (200, changes));
+    owner.is_served_by_the_next().await;
+    assert!(!is_recorded(&system, "configuration_reloaded", "").await);
+    assert!(is_recorded(&system, "configuration_reload_begun", "You are Nickel.").await);
+    assert!(running.said().contains("could not record the outcome of a reload"));
     system.stop(running).await;
     system.site.end().await;
 }

@@ -195,6 +195,12 @@ impl Site {
         rows.into_iter().map(|(row,)| serde_json::from_str(&row).unwrap_or(json!(row))).collect()
     }
 
+    /// Executes a statement in the SQLite database, as nobody should.
+    pub async fn tampers(&self, sql: &str) {
+        let mut conn = SqliteConnection::connect(&self.url()).await.unwrap();
+        sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(&mut conn).await.unwrap();
+    }
+
     /// The database's integrity report: `ok`.
     pub async fn integrity(&self) -> String {
         if self.postgres.is_none() {
