@@ -12,14 +12,14 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-use tokio::{sync::Mutex, task::JoinHandle};
+use tokio::{sync::Mutex, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     App, RESCAN_EVERY,
     masked_paths::{absolute, hidden},
     refresh_agents,
-    tools::{refresh_prompts, take},
+    tools::{SERVERS_WITHIN, refresh_prompts, take},
 };
 use crate::{
     agent::catalog::Tier,
@@ -64,9 +64,10 @@ struct Connector {
 
 impl App {
     /// Connects servers that are new or have changed, and disconnects those that were removed or
-    /// disabled. A problem with one of them is only reported.
-    pub async fn update_installed_servers(&self) -> Result<()> {
-        if self.connector().update().await {
+    /// disabled. A problem with one of them is only reported. The tools of a server that has not
+    /// answered at the deadline follow.
+    pub async fn update_installed_servers(&self, deadline: Instant) -> Result<()> {
+        if self.connector().update(deadline).await {
             refresh_agents(&self.worker, &self.config)?;
         }
         Ok(())
@@ -97,7 +98,7 @@ async fn follow(connector: Connector) {
         if stops_within(RESCAN_EVERY, &stop).await {
             return;
         }
-        if connector.update().await {
+        if connector.update(Instant::now() + SERVERS_WITHIN).await {
             connector.refresh();
         }
     }
@@ -105,7 +106,7 @@ async fn follow(connector: Connector) {
 
 impl Connector {
     /// Returns whether the tools have changed.
-    async fn update(&self) -> bool {
+    async fn update(&self, deadline: Instant) -> bool {
         let mut connected = self.connected.lock().await;
         let mut wanted = match ServerFolder::of(&self.config.data_dir).installed() {
             Ok(installed) => installed,
@@ -129,7 +130,7 @@ impl Connector {
         }
         wanted.retain(|name, _| !connected.contains_key(name));
         let new = wanted.into_iter().map(async |(name, server)| {
-            let result = self.connect(&name, &server).await;
+            let result = self.connect(&name, &server, deadline).await;
             (name, server, result)
         });
         let mut failed = BTreeMap::new();
@@ -161,15 +162,20 @@ impl Connector {
         *reported = failed;
     }
 
-    /// Loads the tools of a server if it answers; otherwise its supervision retries.
-    async fn connect(&self, name: &str, installed: &InstalledServer) -> Result<(Supervisor, bool)> {
+    /// Loads the tools of a server if it answers before the deadline; otherwise they follow.
+    async fn connect(
+        &self,
+        name: &str,
+        installed: &InstalledServer,
+        deadline: Instant,
+    ) -> Result<(Supervisor, bool)> {
         let gateway = &self.worker.gateway;
         let config = mcp_config(name, installed, &self.config, &self.variables)?;
         let config = confined(config, &self.config, &self.sandbox)?;
         let server = Server::new(config, gateway.store.clone(), gateway.clock.clone());
         self.worker.mcp_servers.add(server.clone());
         let mut supervisor = Supervisor::over(server);
-        let found = supervisor.changed_tools().await;
+        let found = supervisor.first_tools(&gateway.tasks, deadline).await;
         let changed = found.is_some_and(|found| take(&self.worker, name, found));
         refresh_prompts(&self.worker, &self.config);
         Ok((supervisor, changed))

@@ -32,7 +32,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use database::{encryption, lock, open_store};
@@ -105,6 +105,8 @@ pub struct Overrides {
     pub sandbox: Option<Arc<Sandbox>>,
     /// Receives requests of the API and the console, for example to reload the configuration.
     pub requests: Option<Requests>,
+    /// How long to wait for the tools of MCP servers.
+    pub servers_within: Option<Duration>,
 }
 
 impl App {
@@ -179,17 +181,18 @@ impl App {
             watches: <_>::default(),
             installed_servers: <_>::default(),
         };
-        app.load_tools().await?;
+        app.load_tools(given.servers_within.unwrap_or(tools::SERVERS_WITHIN)).await?;
         // Subscribing is the last step that can fail, so an invalid configuration changes nothing.
         app.gateway.store.subscribe(app.webhook_sender.topics()).await?;
         Ok(app)
     }
 
     /// Loads the tools that are not part of the program.
-    async fn load_tools(&self) -> Result<()> {
-        tools::connect_mcp(self, &self.variables).await?;
+    async fn load_tools(&self, servers_within: Duration) -> Result<()> {
+        let deadline = Instant::now() + servers_within;
+        tools::connect_mcp(self, &self.variables, deadline).await?;
         self.update_wasm_tools().await?;
-        self.update_installed_servers().await
+        self.update_installed_servers(deadline).await
     }
 
     /// Starts all loops except for the web server.

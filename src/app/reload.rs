@@ -91,7 +91,8 @@ impl Serving {
         }
     }
 
-    /// Carries out a reload. Not cancel safe.
+    /// Carries out a reload. Cancel safe: either the new configuration is in effect, or nothing of
+    /// it.
     pub async fn answer(&mut self, Reload { fact, answer }: Reload) {
         let _ = answer.send(self.reload(fact).await);
     }
@@ -155,7 +156,8 @@ impl Serving {
         Ok(NewConfig { config, secrets, changes })
     }
 
-    /// Opens an app with this configuration, which then takes over. Nothing fails after that.
+    /// Opens an app with this configuration, which then takes over. Nothing fails or waits after
+    /// that.
     async fn replace(&mut self, new: NewConfig) -> Result<()> {
         let NewConfig { config, secrets, .. } = new;
         let listener = if config.admin.listen == self.config.admin.listen {

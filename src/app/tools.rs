@@ -6,7 +6,8 @@ use sandbox::{
     egress::Egress,
     service::{ServerNetwork, ServerSandbox},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 use super::{
     App, RESCAN_EVERY,
@@ -36,8 +37,17 @@ use crate::{
     worker::{Worker, hooks::HookSandbox},
 };
 
-/// Loads the tools of all servers that answer. The others are retried after startup.
-pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>) -> Result<()> {
+/// How long a start waits for the tools of MCP servers. Those of slower servers follow.
+pub(super) const SERVERS_WITHIN: Duration = Duration::from_secs(5);
+/// How long a command waits that needs the tools of all servers and then ends.
+pub const ALL_SERVERS_WITHIN: Duration = Duration::from_mins(1);
+
+/// Loads the tools of all servers that answer before the deadline. The others follow after startup.
+pub(super) async fn connect_mcp(
+    app: &App,
+    variables: &BTreeMap<String, String>,
+    deadline: Instant,
+) -> Result<()> {
     let (config, gateway) = (&app.config, &app.gateway);
     if config.mcp.is_empty() {
         return Ok(());
@@ -52,7 +62,7 @@ pub(super) async fn connect_mcp(app: &App, variables: &BTreeMap<String, String>)
     };
     let watches: Vec<_> = config.mcp.iter().map(watch).collect::<Result<_>>()?;
     let first = watches.into_iter().map(|(name, mut watch)| async {
-        let found = watch.changed_tools().await;
+        let found = watch.first_tools(&gateway.tasks, deadline).await;
         (name, watch, found)
     });
     for (name, watch, found) in futures::future::join_all(first).await {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{output::OutputFormat, say, web_access};
 use crate::{
-    app::{App, Overrides},
+    app::{App, Overrides, tools::ALL_SERVERS_WITHIN},
     config::Config,
     tools::wasm::modules::{ModuleState, ModuleStatus},
 };
@@ -36,7 +36,9 @@ pub(super) async fn run(
     variables: &BTreeMap<String, String>,
     output: OutputFormat,
 ) -> Result<()> {
-    let app = App::open(config, variables, Overrides::default()).await?;
+    let servers_within = Some(ALL_SERVERS_WITHIN);
+    let given = Overrides { servers_within, ..Overrides::default() };
+    let app = App::open(config, variables, given).await?;
     let specs = app.worker.toolbox.specs();
     let tools = specs.len();
     let unavailable = specs

@@ -9,7 +9,7 @@ use super::{COMMAND_LINE, examples, output::OutputFormat, say};
 use crate::{
     admin::rules::{self, HypotheticalCall},
     agent::catalog::ToolSpec,
-    app::{App, Overrides, database::open_store},
+    app::{App, Overrides, database::open_store, tools::ALL_SERVERS_WITHIN},
     clock::{Clock as _, SystemClock},
     config::Config,
     journal::role::Role,
@@ -68,7 +68,10 @@ pub(super) async fn run(
     variables: &BTreeMap<String, String>,
     what: GuardCommand,
 ) -> Result<()> {
-    let open = || App::open(config, variables, Overrides::default());
+    let open = || {
+        let servers_within = Some(ALL_SERVERS_WITHIN);
+        App::open(config, variables, Overrides { servers_within, ..Overrides::default() })
+    };
     match what {
         GuardCommand::Test { tool, arguments, agent, channel, person, role, tainted } => {
             let app = open().await?;

@@ -62,20 +62,22 @@ pub async fn run(
     let tasks = gateway.tasks.clone();
     tasks.spawn(async move { say_connected(&gateway, &redactor).await });
     loop {
-        // Cancel safety: select only waits here, because a reload that has begun must not be
-        // dropped when a signal arrives.
         let request = tokio::select! {
             request = serving.next_request() => request,
             asked = signals.next() => match asked {
                 SignalAction::End => break,
-                SignalAction::HangUp => {
-                    read_again(&mut serving).await;
-                    continue;
+                SignalAction::HangUp => tokio::select! {
+                    () = read_again(&mut serving) => continue,
+                    () = signals.end() => break,
                 }
             }
         };
         match request {
-            ProgramRequest::Reload(request) => serving.answer(request).await,
+            // A reload waits for servers and databases.
+            ProgramRequest::Reload(request) => tokio::select! {
+                () = serving.answer(request) => {}
+                () = signals.end() => break,
+            },
             ProgramRequest::File(request) => serving.answer_file(*request),
             ProgramRequest::Check(request) => check(&serving, request),
         }
@@ -189,6 +191,14 @@ impl Signals {
             _ = self.terminate.recv() => SignalAction::End,
             _ = self.interrupt.recv() => SignalAction::End,
             _ = self.hang_up.recv() => SignalAction::HangUp,
+        }
+    }
+
+    /// Waits for a request to end. A request to reload waits for [`Self::next`].
+    async fn end(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
 }

@@ -3,6 +3,7 @@
 usage: moody_mcp.py FOLDER
 
 It offers what stands in FOLDER/tools.json, and writes what it is told to FOLDER/heard.
+While FOLDER/stalls exists, it does not list its tools.
 If FOLDER/impatient exists, it does not wait for the answers to its questions: the call ends as soon
 as FOLDER/bored exists.
 """
@@ -127,6 +128,8 @@ for message in messages:
                 "serverInfo": {"name": "moody", "version": "1"},
             }
         case "tools/list":
+            while (folder / "stalls").exists():
+                time.sleep(0.01)
             result = {"tools": tools()}
         case "tools/call":
             result = call(message["params"], messages)

@@ -13,8 +13,14 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::Instant,
+};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 
 fn tool(name: &str) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object" } })
@@ -276,7 +282,8 @@ fn watched(mut watch: Supervisor) -> (UnboundedReceiver<FoundTools>, DropGuard) 
     let guard = stop.clone().drop_guard();
     #[expect(clippy::disallowed_methods, reason = "ends with the test")]
     tokio::spawn(async move {
-        if let Some(found) = watch.changed_tools().await {
+        let deadline = Instant::now() + CONNECT_FOR + DISCOVER_FOR;
+        if let Some(found) = watch.first_tools(&TaskTracker::new(), deadline).await {
             let _ = tell.send(found);
         }
         watch.keep(stop, move |found| drop(tell.send(found))).await;

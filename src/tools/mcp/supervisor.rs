@@ -4,8 +4,14 @@
 use futures::FutureExt as _;
 use rmcp::service::Subscription;
 use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio::{
+    task::JoinError,
+    time::{Instant, timeout_at},
+};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{AbortOnDropHandle, TaskTracker},
+};
 
 use super::{listed_tools::ListedTools, server::Server};
 use crate::{
@@ -31,18 +37,69 @@ pub struct Supervisor {
     /// The number of consecutive failures to connect.
     failures: u32,
     changes: Option<Subscription>,
+    /// The first listing, while it takes longer than somebody waits for it. It runs in a task,
+    /// because a future that nobody polls would keep the connection locked.
+    first: Option<AbortOnDropHandle<FirstListing>>,
+}
+
+/// The result of the first listing.
+struct FirstListing {
+    seen: ListedTools,
+    found: Option<FoundTools>,
 }
 
 impl Supervisor {
     pub fn over(server: Arc<Server>) -> Self {
-        Self { server, seen: ListedTools::default(), failures: 0, changes: None }
+        Self { server, seen: ListedTools::default(), failures: 0, changes: None, first: None }
+    }
+
+    /// Lists the tools for the first time. If there are none at the deadline, the listing goes on,
+    /// and [`Self::keep`] reports them.
+    pub async fn first_tools(
+        &mut self,
+        tasks: &TaskTracker,
+        deadline: Instant,
+    ) -> Option<FoundTools> {
+        let server = self.server.clone();
+        let listing = tasks.spawn(async move {
+            let mut seen = ListedTools::default();
+            let found = server.changed_tools(&mut seen).await.transpose();
+            FirstListing { seen, found }
+        });
+        let mut listing = AbortOnDropHandle::new(listing);
+        if let Ok(listed) = timeout_at(deadline, &mut listing).await {
+            return self.listed(listed);
+        }
+        let name = &self.server.config.name;
+        tracing::info!(mcp.server = name, "a server has not listed its tools yet");
+        self.first = Some(listing);
+        None
+    }
+
+    fn listed(&mut self, listed: Result<FirstListing, JoinError>) -> Option<FoundTools> {
+        match listed {
+            Ok(FirstListing { seen, found }) => {
+                self.seen = seen;
+                self.count_failure(found)
+            }
+            Err(problem) => {
+                let name = &self.server.config.name;
+                tracing::error!(mcp.server = name, %problem, "could not list a server's tools");
+                self.failures += 1;
+                None
+            }
+        }
     }
 
     /// `None` if nothing has changed.
-    pub async fn changed_tools(&mut self) -> Option<FoundTools> {
+    async fn changed_tools(&mut self) -> Option<FoundTools> {
         let found = self.server.changed_tools(&mut self.seen).await;
-        self.failures = if found.is_err() { self.failures + 1 } else { 0 };
-        found.transpose()
+        self.count_failure(found.transpose())
+    }
+
+    fn count_failure(&mut self, found: Option<FoundTools>) -> Option<FoundTools> {
+        self.failures = if matches!(found, Some(Err(_))) { self.failures + 1 } else { 0 };
+        found
     }
 
     /// Runs until shutdown, and reports changes.
@@ -72,6 +129,12 @@ impl Supervisor {
         stop: &CancellationToken,
         pinged: &mut Instant,
     ) -> Option<FoundTools> {
+        if let Some(first) = self.first.take() {
+            return tokio::select! {
+                listed = first => self.listed(listed),
+                () = stop.cancelled() => None,
+            };
+        }
         if let Some(session) = &self.seen.session
             && self.changes.is_none()
         {

@@ -8,10 +8,11 @@ use fakes::llm::{self, Fault};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::net::TcpListener;
 
 use crate::{
     end_to_end::telegram::{By, TelegramSystem, Vendor, client},
-    support::process::{On, Running, eventually},
+    support::process::{On, PATIENCE, Running, eventually},
 };
 
 const READ: &str = "configuration reloaded";
@@ -195,6 +196,25 @@ async fn a_reload_is_recorded_before_it_begins() {
     assert!(is_recorded(&system, "configuration_reload_begun", "You are Nickel.").await);
     assert!(running.said().contains("could not record the outcome of a reload"));
     system.stop(running).await;
+    system.site.end().await;
+}
+
+/// A gateway that is asked to stop while a reload waits for a server stops at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_under_way_does_not_delay_the_end() {
+    let mut system = TelegramSystem::new(On::Sqlite, Vendor::OpenAi).await;
+    rewrite(&mut system, "You are Penny.");
+    let running = system.start(By::Poll).await;
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server =
+        format!("[[mcp]]\nname = \"silent\"\nurl = \"http://{}/\"\n", silent.local_addr().unwrap());
+    system.model.push_str(&server);
+    system.configure(By::Poll);
+    running.hang_up().await;
+    let connected = tokio::time::timeout(PATIENCE, silent.accept()).await;
+    let _connection = connected.expect("the reload connects to the server").unwrap();
+    system.stop(running).await;
+    assert!(!system.site.said().contains(READ), "{}", system.site.said());
     system.site.end().await;
 }
 

@@ -8,10 +8,11 @@ use countersign::testing::{
 use fakes::extensions::{FakeExtensions, KEY};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::{
     story,
-    support::{stable_output::stable, world::World},
+    support::{process::PATIENCE, stable_output::stable, world::World},
 };
 
 const MAIN: &str = "---\nname: letters\ndescription: How we write letters\n---\nBegin with Dear.\n";
@@ -60,7 +61,7 @@ async fn listed(world: &mut World) -> String {
 
 async fn update(world: &World) -> App {
     let app = world.node().await;
-    app.update_installed_servers().await.unwrap();
+    app.update_installed_servers(Instant::now() + PATIENCE).await.unwrap();
     app
 }
 

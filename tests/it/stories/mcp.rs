@@ -1,6 +1,7 @@
 //! MCP servers in conversations.
 
 use countersign::testing::{
+    app::{App, Overrides},
     journal::{
         event::{Event, VISITOR},
         role::Role,
@@ -10,12 +11,16 @@ use countersign::testing::{
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use crate::{
     story,
     support::{
         http::Served,
+        process::eventually,
         stable_output::{line, stable},
         world::World,
     },
@@ -47,6 +52,10 @@ impl FaultyServer {
         std::fs::write(self.folder.join(file), "").unwrap();
     }
 
+    fn no_longer_has(&self, file: &str) {
+        std::fs::remove_file(self.folder.join(file)).unwrap();
+    }
+
     /// How often the server was told that.
     pub fn heard(&self, method: &str) -> usize {
         let heard = std::fs::read_to_string(self.folder.join("heard")).unwrap();
@@ -57,6 +66,31 @@ impl FaultyServer {
 pub(super) fn tool(name: &str) -> Value {
     let annotations = json!({ "readOnlyHint": true });
     json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": annotations })
+}
+
+story! {
+    /// A start does not wait for a server that stalls. Its tools follow when it answers, over the
+    /// same connection.
+    async fn a_server_that_stalls_does_not_delay_the_start(world: &mut World) {
+        let server = FaultyServer::with(world, &json!([tool("echo")]));
+        server.has("stalls");
+        // Creates the tables.
+        let servers = std::mem::take(&mut world.config.mcp);
+        world.node().await;
+        world.config.mcp = servers;
+        let given = Overrides { sandbox: Some(world.sandbox.clone()), ..Overrides::default() };
+        let begun = Instant::now();
+        let app = App::open(&world.config, &world.variables, given).await.unwrap();
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(10), "{took:?}");
+        let has_tool = || app.worker.toolbox.specs().iter().any(|spec| spec.name == "m_echo");
+        assert!(!has_tool());
+        app.start();
+        server.no_longer_has("stalls");
+        eventually("its tool is there", async || has_tool().then_some(())).await;
+        assert_eq!(server.heard("initialize"), 1, "it was not connected again");
+        app.stop().await.unwrap();
+    }
 }
 
 story! {

@@ -36,6 +36,7 @@ use std::{
 
 use crate::support::{
     fake_channel::FakeChannel,
+    process::PATIENCE,
     program::BINARY,
     stable_output::{line, stable},
     templates,
@@ -202,6 +203,7 @@ impl World {
             channels,
             sandbox: Some(self.sandbox.clone()),
             requests: None,
+            servers_within: Some(PATIENCE),
         };
         if let Some(path) = self.config.store_url().strip_prefix("sqlite://").map(Path::new)
             && !path.exists()
