@@ -21,9 +21,10 @@ use std::{
 };
 
 use super::expr::{Cell, Expr};
-use super::kinds::ValueKind;
 use super::lookup;
 use super::value::{Value, binary, map};
+use super::value_kind::ValueKind;
+use crate::xlsx::column_total::{ColumnTotal, TotalCell};
 
 /// The maximum number of cells that a formula may reference, counting whole ranges.
 const LOOKS: usize = 2_000_000;
@@ -43,8 +44,8 @@ pub struct Grid {
     looks: usize,
     /// Formulas whose references the first pass has followed. Each is followed once.
     prepared: HashSet<CellAt>,
-    /// The last row of each table.
-    last_rows: HashMap<u32, u32>,
+    /// The end of each table.
+    ends: HashMap<u32, TableEnd>,
     /// Tables that share their sheet with others, so that their columns are not those of the sheet.
     pub shared: HashSet<u32>,
     /// The table of the formula that is being read, set or computed. While a reference to another sheet
@@ -57,11 +58,18 @@ pub struct Grid {
 /// Table, row, column.
 pub(super) type CellAt = (u32, u32, u16);
 
+/// The last row and the last column of a table.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct TableEnd {
+    row: u32,
+    column: u16,
+}
+
 /// A cell range of a table.
-struct RangeArea {
-    table: u32,
-    rows: RangeInclusive<u32>,
-    columns: RangeInclusive<u16>,
+pub(super) struct RangeArea {
+    pub table: u32,
+    pub rows: RangeInclusive<u32>,
+    pub columns: RangeInclusive<u16>,
 }
 
 impl RangeArea {
@@ -74,8 +82,16 @@ impl RangeArea {
         self.rows.clone().count() * self.columns.clone().count()
     }
 
+    /// The part up to the end of its table. All cells outside of a table are blank.
+    pub fn within(self, end: TableEnd) -> Self {
+        let Self { table, rows, columns } = self;
+        let rows = *rows.start()..=end.row.min(*rows.end());
+        let columns = *columns.start()..=end.column.min(*columns.end());
+        Self { table, rows, columns }
+    }
+
     /// Row by row.
-    fn cells(self) -> impl Iterator<Item = CellAt> {
+    pub fn cells(self) -> impl Iterator<Item = CellAt> {
         let Self { table, rows, columns } = self;
         rows.flat_map(move |row| columns.clone().map(move |column| (table, row, column)))
     }
@@ -83,7 +99,7 @@ impl RangeArea {
 
 impl Grid {
     pub fn set(&mut self, row: u32, column: u16, value: Value) {
-        self.see(row);
+        self.see(row, column);
         self.values.insert((self.here, row, column), value);
     }
 
@@ -93,23 +109,23 @@ impl Grid {
         self.kinds.insert((self.here, row, column), ValueKind::of_format(format));
     }
 
-    fn see(&mut self, row: u32) {
-        let last = self.last_rows.entry(self.here).or_default();
-        *last = row.max(*last);
+    fn see(&mut self, row: u32, column: u16) {
+        let end = self.ends.entry(self.here).or_default();
+        *end = TableEnd { row: row.max(end.row), column: column.max(end.column) };
     }
 
     pub fn set_formula(&mut self, row: u32, column: u16, formula: Expr) {
-        self.see(row);
+        self.see(row, column);
         self.formulas.insert((self.here, row, column), formula);
     }
 
-    pub(super) fn last_row(&self, table: u32) -> u32 {
-        self.last_rows.get(&table).copied().unwrap_or(0)
+    pub(super) fn end(&self, table: u32) -> TableEnd {
+        self.ends.get(&table).copied().unwrap_or_default()
     }
 
     /// The cells of whole columns, if they are those of one table, with one row below it.
     fn columns(&self, from: Cell, to: Cell) -> Option<RangeArea> {
-        let last = self.last_row(self.here);
+        let last = self.end(self.here).row;
         let (_, columns) = corners(from, to);
         let area = RangeArea { table: self.here, rows: 0..=last + 1, columns };
         (!self.shared.contains(&self.here)).then_some(area)
@@ -160,9 +176,10 @@ impl Grid {
         }
     }
 
-    /// The ranges that a formula of that table references, without those over the limit.
+    /// The ranges that a formula of that table references, up to the ends of their tables, without
+    /// those over the limit.
     fn below(&self, table: u32, formula: &Expr) -> Vec<RangeArea> {
-        let mut areas = Vec::new();
+        let mut areas: Vec<RangeArea> = Vec::new();
         let mut open = vec![(table, formula)];
         while let Some((table, formula)) = open.pop() {
             match formula {
@@ -170,7 +187,7 @@ impl Grid {
                 Expr::Range(from, to) => areas.push(RangeArea::of(table, *from, *to)),
                 Expr::Columns(from, to) => {
                     let (_, columns) = corners(*from, *to);
-                    areas.push(RangeArea { table, rows: 0..=self.last_row(table), columns });
+                    areas.push(RangeArea { table, rows: 0..=self.end(table).row, columns });
                 }
                 Expr::Elsewhere(sheet, inner) => {
                     let table = self.sheets.get(&sheet.to_lowercase());
@@ -184,8 +201,11 @@ impl Grid {
                 Expr::Number(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Missing => {}
             }
         }
-        areas.retain(|area| area.size() <= LOOKS);
-        areas
+        let within = |area: RangeArea| {
+            let end = self.end(area.table);
+            area.within(end)
+        };
+        areas.into_iter().filter(|area| area.size() <= LOOKS).map(within).collect()
     }
 
     /// The second pass: the value of a cell, which is stored if there is one.
@@ -272,9 +292,13 @@ impl Grid {
         if self.looks.saturating_add(area.size()) > LOOKS {
             return Err(Stop);
         }
+        let end = self.end(area.table);
         let mut values = Vec::with_capacity(area.size());
         for at in area.cells() {
-            if counts(self, &at) {
+            if at.1 > end.row || at.2 > end.column {
+                self.looks += 1;
+                values.push(Value::Blank);
+            } else if counts(self, &at) {
                 values.push(self.cell(at.1, at.2)?);
             }
         }
@@ -322,4 +346,21 @@ pub struct Stop;
 pub fn corners(from: Cell, to: Cell) -> (RangeInclusive<u32>, RangeInclusive<u16>) {
     let rows = from.row.min(to.row)..=from.row.max(to.row);
     (rows, from.column.min(to.column)..=from.column.max(to.column))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+
+    #[test]
+    fn cells_outside_of_a_table_are_blank_and_are_not_visited() {
+        let mut grid = Grid::default();
+        grid.set(1, 1, Value::Number(2.0));
+        let formula = parse("=IF(TRUE,1,MAX(A1:A1048576,D1:F9))").unwrap();
+        let visited = grid.below(0, &formula).into_iter().flat_map(RangeArea::cells);
+        assert_eq!(visited.collect::<Vec<_>>(), [(0, 0, 0), (0, 1, 0)]);
+        grid.set_formula(9, 9, parse("=COUNTBLANK(B1:B1000)+SUM(B1:XA9)").unwrap());
+        assert_eq!(grid.compute(9, 9), Some(Value::Number(1_001.0)));
+    }
 }

@@ -2,173 +2,19 @@
 
 use std::ops::RangeInclusive;
 
-use super::evaluate::{CellAt, Grid, corners};
+use super::evaluate::{CellAt, Grid, RangeArea, corners};
 use super::expr::{Expr, Op};
 use super::value::Value;
+use super::value_kind::{TIME_OF_DATE, ValueKind};
 
 /// The maximum nesting of formulas and their parts on the way to a date.
 const DEPTH: usize = 256;
-/// The maximum number of cells that are visited for one formula.
+/// The maximum number of cells that are visited for one formula, blank ones among them.
 const VISITS: usize = 2_000;
 /// The number of cells of a range that decide what the range has.
 const SAMPLED: usize = 32;
 
 const DATE: &str = "yyyy\\-mm\\-dd";
-const TIME_OF_DATE: &str = "\\ hh:mm";
-/// The serial numbers of dates: those before are one day off in Excel.
-const DATES: RangeInclusive<f64> = 61.0..=2_958_465.999_99;
-const MINUTES: f64 = 24.0 * 60.0;
-
-/// What the result of a formula counts.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ValueKind {
-    /// A number, a text or a truth value.
-    Plain,
-    /// Something that has no influence on the others: a text, zero or a blank cell.
-    Neutral,
-    /// A day, with or without a time, in this number format.
-    Day(String),
-    Time(TimeDetail),
-    Duration(TimeDetail),
-    /// A mixture.
-    Unknown,
-}
-
-/// The smallest unit that a time shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TimeDetail {
-    Minutes,
-    Seconds,
-}
-
-impl ValueKind {
-    /// The kind of a cell with a number format of a date or time.
-    pub(super) fn of_format(format: &str) -> Self {
-        let detail = if format.contains("ss") { TimeDetail::Seconds } else { TimeDetail::Minutes };
-        if format.contains('y') {
-            Self::Day(format.to_owned())
-        } else if format.starts_with('[') {
-            Self::Duration(detail)
-        } else {
-            Self::Time(detail)
-        }
-    }
-
-    /// Whether it is a number or text, and not a date, a time or a mixture.
-    pub fn is_plain(&self) -> bool {
-        matches!(self, Self::Plain | Self::Neutral)
-    }
-
-    fn detail(&self) -> Option<TimeDetail> {
-        match self {
-            Self::Time(detail) | Self::Duration(detail) => Some(*detail),
-            _ => None,
-        }
-    }
-
-    /// The number format of a result; `None` if it is none of a date or time, such as a negative
-    /// duration. Without a result, that of a usual one.
-    pub fn format(&self, result: Option<f64>) -> Option<String> {
-        let (detail, is_duration) = match self {
-            Self::Day(format) => {
-                return result.is_none_or(|day| DATES.contains(&day)).then(|| format.clone());
-            }
-            Self::Time(detail) => (*detail, result.is_some_and(|time| time >= 1.0)),
-            Self::Duration(detail) => (*detail, true),
-            _ => return None,
-        };
-        let result = result.unwrap_or(0.0);
-        if result < 0.0 {
-            return None;
-        }
-        let minutes = result * MINUTES;
-        let has_seconds = (minutes - minutes.round()).abs() > 0.5 / 60.0;
-        let format = match (is_duration, has_seconds || detail == TimeDetail::Seconds) {
-            (false, false) => "hh:mm",
-            (false, true) => "hh:mm:ss",
-            (true, false) => "[h]:mm",
-            (true, true) => "[h]:mm:ss",
-        };
-        Some(format.to_owned())
-    }
-
-    /// The kind of one of two values.
-    fn either(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Neutral, kind) | (kind, Self::Neutral) => kind,
-            (Self::Plain, Self::Plain) => Self::Plain,
-            (Self::Day(one), Self::Day(other)) => {
-                Self::Day(if other.contains('h') && !one.contains('h') { other } else { one })
-            }
-            (Self::Time(one), Self::Time(other)) => Self::Time(one.max(other)),
-            (one, other) => match (one.detail(), other.detail()) {
-                (Some(one), Some(other)) => Self::Duration(one.max(other)),
-                _ => Self::Unknown,
-            },
-        }
-    }
-
-    /// The kind of a sum of such values.
-    fn summed(self) -> Self {
-        match self {
-            Self::Day(_) => Self::Unknown,
-            Self::Time(detail) => Self::Duration(detail),
-            other => other,
-        }
-    }
-
-    /// The day without its time.
-    fn day(self) -> Self {
-        match self {
-            Self::Day(format) => {
-                Self::Day(format.split("\\ hh").next().unwrap_or_default().to_owned())
-            }
-            other => other,
-        }
-    }
-
-    fn plus(self, other: Self) -> Self {
-        match (self, other) {
-            (day @ Self::Day(_), other) | (other, day @ Self::Day(_)) => day.moved_by(&other),
-            (one, other) => one.shifted(other),
-        }
-    }
-
-    fn minus(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Day(one), Self::Day(other)) => {
-                let has_time = one.contains('h') || other.contains('h');
-                if has_time { Self::Duration(TimeDetail::Minutes) } else { Self::Plain }
-            }
-            (_, Self::Day(_)) => Self::Unknown,
-            (day @ Self::Day(_), other) => day.moved_by(&other),
-            (one, other) if one.is_plain() => other.summed(),
-            (one, other) => one.shifted(other),
-        }
-    }
-
-    /// A day before or after another.
-    fn moved_by(self, other: &Self) -> Self {
-        match self {
-            Self::Day(format) if other.detail().is_some() && !format.contains('h') => {
-                Self::Day(format + TIME_OF_DATE)
-            }
-            day if other.is_plain() || other.detail().is_some() => day,
-            _ => Self::Unknown,
-        }
-    }
-
-    /// Two times or numbers that are added or subtracted.
-    fn shifted(self, other: Self) -> Self {
-        match (self.detail(), other.detail()) {
-            (Some(one), Some(other)) => Self::Duration(one.max(other)),
-            (Some(_), None) if other.is_plain() => self,
-            (None, Some(_)) if self.is_plain() => other,
-            (None, None) if self.is_plain() && other.is_plain() => Self::Plain,
-            _ => Self::Unknown,
-        }
-    }
-}
 
 impl Grid {
     /// What the result of a formula of the current table counts.
@@ -202,9 +48,7 @@ impl KindSearch<'_> {
 
     fn of_parts(&mut self, table: u32, expr: &Expr) -> ValueKind {
         match expr {
-            Expr::Number(0.0) | Expr::Text(_) | Expr::Bool(_) | Expr::Missing => {
-                ValueKind::Neutral
-            }
+            Expr::Number(0.0) | Expr::Text(_) | Expr::Bool(_) | Expr::Missing => ValueKind::Neutral,
             Expr::Number(_) | Expr::Percent(_) => ValueKind::Plain,
             Expr::Cell(cell) => self.cell((table, cell.row, cell.column)),
             Expr::Range(from, to) => {
@@ -227,6 +71,11 @@ impl KindSearch<'_> {
     }
 
     fn cell(&mut self, at: CellAt) -> ValueKind {
+        if self.visits == 0 {
+            self.is_cut = true;
+            return ValueKind::Plain;
+        }
+        self.visits -= 1;
         if let Some(kind) = self.grid.kinds.get(&at) {
             return kind.clone();
         }
@@ -236,11 +85,6 @@ impl KindSearch<'_> {
                 _ => ValueKind::Neutral,
             };
         };
-        if self.visits == 0 {
-            self.is_cut = true;
-            return ValueKind::Plain;
-        }
-        self.visits -= 1;
         let kind = self.of(at.0, &formula);
         if !self.is_cut {
             self.grid.kinds.insert(at, kind.clone());
@@ -254,13 +98,11 @@ impl KindSearch<'_> {
         rows: RangeInclusive<u32>,
         columns: RangeInclusive<u16>,
     ) -> ValueKind {
-        let last = self.grid.last_row(table).min(*rows.end());
+        let area = RangeArea { table, rows, columns }.within(self.grid.end(table));
         let mut found = ValueKind::Neutral;
         let mut sampled = 0;
-        for (row, column) in
-            (*rows.start()..=last).flat_map(|row| columns.clone().map(move |column| (row, column)))
-        {
-            let kind = self.cell((table, row, column));
+        for at in area.cells() {
+            let kind = self.cell(at);
             sampled += usize::from(kind != ValueKind::Neutral);
             found = found.either(kind);
             if sampled == SAMPLED || found == ValueKind::Unknown || self.is_cut {
@@ -409,5 +251,24 @@ mod tests {
         grid.set_moment(500, 0, 46_086.0, DATE);
         assert!(grid.kind(&parse("=A1").unwrap()).is_plain());
         assert_eq!(grid.kind(&parse("=A500").unwrap()), ValueKind::Day(DATE.to_owned()));
+    }
+
+    #[test]
+    fn blank_cells_count_as_visits_and_those_beyond_the_table_are_not_visited() {
+        let mut grid = Grid::default();
+        grid.set_moment(1, 1, 46_086.0, DATE);
+        let mut left = |from_visits: usize| {
+            let formula = parse("=MAX(B2:XFD1048576)").unwrap();
+            let mut search =
+                KindSearch { grid: &mut grid, visits: from_visits, depth: 0, is_cut: false };
+            (search.of(0, &formula), search.visits, search.is_cut)
+        };
+        assert_eq!(left(VISITS), (ValueKind::Day(DATE.to_owned()), VISITS - 1, false));
+        assert_eq!(left(0), (ValueKind::Plain, 0, true));
+        grid.set(VISITS as u32 * 2, 100, Value::Number(1.0));
+        let formula = parse("=MAX(C2:XFD1048576)").unwrap();
+        let mut search = KindSearch { grid: &mut grid, visits: VISITS, depth: 0, is_cut: false };
+        search.of(0, &formula);
+        assert_eq!((search.visits, search.is_cut), (0, true));
     }
 }

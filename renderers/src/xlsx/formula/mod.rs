@@ -4,7 +4,7 @@
 //!
 //! - `expr`: the syntax tree; `parse`: parses and checks
 //! - `evaluate`: computes; `value`: values and the operations on them; `kinds`: which of them are dates
-//!   or times
+//!   or times, by their `value_kind`
 //! - `functions` with `calendar`, `choice`, `criteria`, `finance`, `lookup`, `rounding`, `statistics`,
 //!   `words` and `workdays`: the functions
 
@@ -21,6 +21,7 @@ mod parse;
 mod rounding;
 mod statistics;
 mod value;
+mod value_kind;
 mod words;
 mod workdays;
 
