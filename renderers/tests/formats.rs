@@ -378,8 +378,11 @@ fn formats_that_do_not_compute_show_values() {
     let document = markdown::read(source).unwrap();
     for format in [Format::Docx, Format::Pptx] {
         let xml = xml(&render(&document, format).unwrap());
-        assert!(xml.contains("$3,600.00") && xml.contains("$4,800.00"), "{format:?}");
-        assert!(xml.contains(">4800<") && !xml.contains("=B2"), "{format:?}");
+        assert!(xml.contains("$3,600.00") && !xml.contains("=B2"), "{format:?}");
+        assert!(
+            xml.matches("$4,800.00").count() > 1,
+            "the total, and what refers to it: {format:?}"
+        );
     }
     let text = pdf_text(&render(&document, Format::Pdf).unwrap());
     assert!(text.contains("3,600.00") && text.contains("4,800.00"), "{text}");

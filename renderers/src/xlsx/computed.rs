@@ -6,7 +6,6 @@ use super::cells::{self, Typed};
 use super::column::{Notation, notations};
 use super::directives::{self, Directive, Total};
 use super::formula::{self, Expr, Value};
-use super::number_format;
 use super::pages::{Meaning, Pages, Read};
 use super::plan::{self, PlannedPart};
 use super::runs::{Runs, formula_source};
@@ -132,8 +131,7 @@ impl Computation<'_> {
                         continue;
                     }
                 };
-                let grid = &mut self.pages.grid;
-                let format = number_format::of(formula, read, Some(&value), grid);
+                let format = self.pages.grid.format(at as u32 + 1, column as u16);
                 let text = text(&value, format.as_deref(), notations.get(column).copied());
                 shown.rows[at][column] = styled(text, runs);
             }
@@ -345,7 +343,7 @@ mod tests {
         let tables = tables(source);
         assert_eq!(tables[0][1], ["b", "$3,000.00", "75%"]);
         assert_eq!(tables[0][2], ["Total", "$4,000.00", ""]);
-        assert_eq!(tables[1][0], ["Total", "4000"]);
+        assert_eq!(tables[1][0], ["Total", "$4,000.00"]);
         assert_eq!(tables[1][1], ["Odd", "big"]);
         assert_eq!(tables[1][2], ["Text", "= 5 apples"]);
     }
@@ -437,6 +435,33 @@ mod tests {
         assert_eq!(last_cells(source), ["150", "200 €"]);
         let source = "| A | B |\n|---|---|\n| EUR 1.50 | =A2*2 |\n";
         assert_eq!(last_cells(source), ["EUR 3.00"]);
+    }
+
+    #[test]
+    fn results_keep_the_currency_of_the_cells_they_are_computed_from() {
+        for (formula, shown) in [
+            ("=SUM(B2:B3)", "$15.00"),
+            ("=SUM(B:B)-B2", "$10.00"),
+            ("=B2/7", "$0.71"),
+            ("=B2*(1+10%)", "$5.50"),
+            ("=B2*(1+C2)^2", "$7.81"),
+            ("=IF(D2>3,B2*2,0)", "$10.00"),
+            ("=IFERROR(B3/D2,\"\")", "$2.50"),
+            ("=SUMIF(D2:D3,\">3\",B2:B3)", "$5.00"),
+            ("=SUMPRODUCT(B2:B3,D2:D3)", "$50.00"),
+            ("=Sales!B2*2", "$10.00"),
+            ("=SUM(C2:C3)/6", "12.5%"),
+            ("=B2/B3", "0.5"),
+            ("=C2/C3", "0.5"),
+            ("=D2/8", "0.5"),
+            ("=IF(D2>3,D2,B2)", "4"),
+        ] {
+            let source = format!(
+                "## Sales\n\n| Item | Price | Share | Count | Result |\n|---|---|---|---|---|\n\
+                 | a | $5.00 | 25% | 4 | {formula} |\n| b | =B2*2 | 50% | 3 | x |\n"
+            );
+            assert_eq!(last_cells(&source)[0], shown, "{formula}");
+        }
     }
 
     #[test]

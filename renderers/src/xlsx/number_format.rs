@@ -1,34 +1,13 @@
-//! The number format of a formula's result, derived from the cells it references.
+//! The number format of a result, derived from those of the numbers it is computed from.
 
-use std::ops::RangeInclusive;
-
-use super::cells::{self, Typed};
-use super::formula::{Expr, Grid, Op, Value, corners};
-use super::pages::{Meaning, Read};
+use super::cells;
 
 /// The maximum number of decimals of a result that has more than its inputs; money has two.
 const DECIMALS: usize = 4;
 const MONEY_DECIMALS: usize = 2;
 
-/// The number format of a result; `None` if it may be of another type than the cells.
-pub fn of(formula: &Expr, read: &Read, result: Option<&Value>, grid: &mut Grid) -> Option<String> {
-    let Some(Value::Number(result)) = result else { return None };
-    let kind = grid.kind(formula);
-    if !kind.is_plain() {
-        return kind.format(Some(*result));
-    }
-    match formula {
-        Expr::Call("IRR" | "RATE", _) => return Some("0.00%".to_owned()),
-        Expr::Call("PMT" | "PV" | "FV" | "NPV", _) => return Some("#,##0.00".to_owned()),
-        _ => {}
-    }
-    let mut counted = Counted::default();
-    collect(formula, read, &mut counted)?;
-    counted.format(*result)
-}
-
 /// The formats of the referenced numbers: for each type the one with the most decimals.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Counted {
     money: Option<String>,
     plain: Option<String>,
@@ -38,11 +17,24 @@ pub struct Counted {
     /// The decimals of numbers written in the formula itself.
     written: usize,
     is_scientific: bool,
+    /// Whether some numbers have no format.
+    is_general: bool,
+}
+
+/// What a sum of numbers with several formats is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberType {
+    Money,
+    /// Numbers without a format.
+    General,
+    Plain,
+    Share,
 }
 
 impl Counted {
     pub fn see(&mut self, format: &str) {
         let kept = match format {
+            "General" => return self.is_general = true,
             format if format.contains("E+") => return self.is_scientific = true,
             format if format.contains('%') => &mut self.share,
             format if format.contains('"') => &mut self.money,
@@ -58,15 +50,78 @@ impl Counted {
         }
     }
 
+    /// A number without a format.
+    pub fn see_general(&mut self) {
+        self.is_general = true;
+    }
+
+    /// A number that is written in the formula itself.
+    pub fn see_literal(&mut self, number: f64) {
+        self.written = self.written.max(needed(number));
+    }
+
+    /// An amount or a percentage that is divided by a plain number remains one. Another quotient has
+    /// no format.
+    pub fn see_quotient(&mut self, dividend: Self, divisor: &Self) {
+        let divisor = divisor.number_type();
+        let is_kept = match dividend.number_type() {
+            Some(NumberType::Money) => divisor != Some(NumberType::Money),
+            Some(NumberType::Share) => {
+                !matches!(divisor, Some(NumberType::Money | NumberType::Share))
+            }
+            _ => false,
+        };
+        if is_kept {
+            self.merge(dividend);
+        } else {
+            self.see_general();
+        }
+    }
+
+    /// A power has no format. `None` for one of an amount.
+    pub fn see_power(&mut self, base: &Self) -> Option<()> {
+        self.see_general();
+        base.money.is_none().then_some(())
+    }
+
+    /// Adds other numbers to these.
+    pub fn merge(&mut self, other: Self) {
+        for format in [other.money, other.plain, other.share].into_iter().flatten() {
+            self.see(&format);
+        }
+        for currency in other.currencies {
+            if !self.currencies.contains(&currency) {
+                self.currencies.push(currency);
+            }
+        }
+        self.written = self.written.max(other.written);
+        self.is_scientific |= other.is_scientific;
+        self.is_general |= other.is_general;
+    }
+
+    /// `None` if no number has a format, or could have one.
+    pub fn number_type(&self) -> Option<NumberType> {
+        if self.money.is_some() {
+            Some(NumberType::Money)
+        } else if self.is_general || self.is_scientific {
+            Some(NumberType::General)
+        } else if self.plain.is_some() {
+            Some(NumberType::Plain)
+        } else {
+            self.share.is_some().then_some(NumberType::Share)
+        }
+    }
+
     /// Whether some of the numbers are percentages and others are not.
     pub fn has_some_percentages(&self) -> bool {
-        self.share.is_some() && (self.plain.is_some() || self.money.is_some())
+        self.share.is_some() && (self.plain.is_some() || self.money.is_some() || self.is_general)
     }
 
     /// Money takes precedence, unless it is in several currencies; a percentage needs only
     /// percentages.
     pub fn format(self, result: f64) -> Option<String> {
-        if self.is_scientific || self.currencies.len() > 1 {
+        let is_general = self.is_general && self.money.is_none();
+        if is_general || self.is_scientific || self.currencies.len() > 1 {
             return None;
         }
         Some(match (self.money, self.plain, self.share) {
@@ -76,55 +131,6 @@ impl Counted {
             (None, None, share) => raised(&share?, needed(result * 100.0)),
         })
     }
-}
-
-fn collect(formula: &Expr, read: &Read, counted: &mut Counted) -> Option<()> {
-    match formula {
-        Expr::Number(number) => {
-            counted.written = counted.written.max(needed(*number));
-            Some(())
-        }
-        Expr::Cell(cell) => {
-            let row = (cell.row as usize).checked_sub(1)?;
-            read.get(row)?.get(usize::from(cell.column))?;
-            see(read, row..=row, cell.column..=cell.column, counted)
-        }
-        Expr::Range(from, to) => {
-            let (rows, columns) = corners(*from, *to);
-            let first = (*rows.start() as usize).checked_sub(1)?;
-            see(read, first..=*rows.end() as usize - 1, columns, counted)
-        }
-        Expr::Negate(inner) | Expr::Group(inner) => collect(inner, read, counted),
-        Expr::Binary(left, Op::Add | Op::Subtract | Op::Multiply, right) => {
-            collect(left, read, counted)?;
-            collect(right, read, counted)
-        }
-        Expr::Call(
-            "SUM" | "AVERAGE" | "MIN" | "MAX" | "MEDIAN" | "ROUND" | "STDEV" | "STDEV.S"
-            | "STDEV.P",
-            arguments,
-        ) => arguments.iter().try_for_each(|argument| collect(argument, read, counted)),
-        _ => None,
-    }
-}
-
-/// Collects the numbers of a range; `None` if it has anything other than numbers and text.
-fn see(
-    read: &Read,
-    rows: RangeInclusive<usize>,
-    columns: RangeInclusive<u16>,
-    counted: &mut Counted,
-) -> Option<()> {
-    let (first, width) = (usize::from(*columns.start()), columns.count());
-    let lines = read.iter().take(rows.end() + 1).skip(*rows.start());
-    for (_, meaning) in lines.flat_map(|line| line.iter().skip(first).take(width)) {
-        match meaning {
-            Some(Meaning::Typed(Typed::Number { format, .. })) => counted.see(format),
-            None => {}
-            _ => return None,
-        }
-    }
-    Some(())
 }
 
 /// The number of decimals of a format's first section; all sections have the same.

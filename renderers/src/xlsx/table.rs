@@ -12,7 +12,6 @@ use super::directives::{self, Directive};
 use super::formula::{self, Grid, Tops, Value};
 use super::look::{self, Column};
 use super::merged::{HeaderRow, is_native};
-use super::number_format;
 use super::pages::{CellContent, Computed, Meaning, Pages, Read, TablePlace, WrittenTable};
 use super::runs::{RunStyle, Runs, formula_source};
 use super::sheet::{CellLink, SheetCell};
@@ -214,7 +213,7 @@ impl Pages<'_> {
                 let place = TablePlace { top, row: at as u32 + 1, column: column as u16 };
                 let content =
                     CellContent { runs, meaning: meaning.as_ref(), column: columns[column] };
-                self.cell(sheet, place, content, read)?;
+                self.cell(sheet, place, content)?;
             }
             let runs: Vec<_> = line.iter().map(|(runs, _)| runs).collect();
             self.row_height(sheet, top + at as u32 + 1, &runs)?;
@@ -256,7 +255,6 @@ impl Pages<'_> {
         sheet: &mut Worksheet,
         place: TablePlace,
         content: CellContent<'_>,
-        read: &Read,
     ) -> Result<(), XlsxError> {
         let CellContent { runs, meaning, column: kind } = content;
         let (row, column) = (place.top + place.row, place.column);
@@ -286,7 +284,7 @@ impl Pages<'_> {
             Some(Meaning::Typed(Typed::Text)) => {}
             Some(Meaning::Formula(formula)) => {
                 let value = self.grid.compute(place.row, column);
-                let number = number_format::of(formula, read, value.as_ref(), &mut self.grid);
+                let number = self.grid.format(place.row, column);
                 let format = number.map_or(format.clone(), |number| format.set_num_format(number));
                 self.formula(sheet, place, Computed { formula, value }, &format)?;
             }
@@ -365,8 +363,8 @@ fn remember(grid: &mut Grid, row: u32, column: u16, runs: &Runs, meaning: Option
     match meaning {
         Some(Meaning::Formula(formula)) => grid.set_formula(row, column, formula.clone()),
         Some(Meaning::Typed(Typed::Bool(truth))) => grid.set(row, column, Value::Bool(*truth)),
-        Some(Meaning::Typed(Typed::Number { value, .. })) => {
-            grid.set(row, column, Value::Number(*value));
+        Some(Meaning::Typed(Typed::Number { value, format })) => {
+            grid.set_number(row, column, *value, format);
         }
         Some(Meaning::Typed(Typed::Moment { serial, format })) => {
             grid.set_moment(row, column, *serial, format);

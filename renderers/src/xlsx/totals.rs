@@ -6,7 +6,7 @@ use super::cells::Typed;
 use super::computed::is_summable;
 use super::directives::{Directive, Total};
 use super::formula::{Cell, Expr, Value};
-use super::number_format::{self, Counted};
+use super::number_format::Counted;
 use super::pages::{Meaning, Pages, Read};
 use super::runs::Runs;
 use super::table::short;
@@ -195,7 +195,7 @@ impl Pages<'_> {
                 Some(Meaning::Formula(formula)) => {
                     let value = self.grid.compute(at as u32 + 1, column as u16);
                     let kind = self.grid.kind(formula);
-                    let format = number_format::of(formula, read, value.as_ref(), &mut self.grid);
+                    let format = self.grid.format(at as u32 + 1, column as u16);
                     match value? {
                         Value::Number(_) if !kind.is_plain() => return None,
                         Value::Number(value) => {

@@ -18,6 +18,7 @@
 use std::{
     collections::{HashMap, HashSet},
     ops::RangeInclusive,
+    sync::Arc,
 };
 
 use super::expr::{Cell, Expr};
@@ -27,7 +28,7 @@ use super::value_kind::ValueKind;
 use crate::xlsx::column_total::{ColumnTotal, TotalCell};
 
 /// The maximum number of cells that a formula may reference, counting whole ranges.
-const LOOKS: usize = 2_000_000;
+pub(super) const LOOKS: usize = 2_000_000;
 /// The maximum number of formulas that are computed within each other.
 const DEPTH: usize = 64;
 
@@ -38,6 +39,10 @@ pub struct Grid {
     pub(super) formulas: HashMap<CellAt, Expr>,
     /// The cells with dates and times, and the formulas about which this is known.
     pub(super) kinds: HashMap<CellAt, ValueKind>,
+    /// The number formats of cells and of results that were computed, apart from the general one.
+    pub(super) formats: HashMap<CellAt, Arc<str>>,
+    /// Each format once.
+    pub(super) known_formats: HashSet<Arc<str>>,
     /// Cells that are being computed; meeting one again is a circular reference.
     open: HashSet<CellAt>,
     /// The number of cells that the current formula has referenced.
@@ -73,12 +78,12 @@ pub(super) struct RangeArea {
 }
 
 impl RangeArea {
-    fn of(table: u32, from: Cell, to: Cell) -> Self {
+    pub fn of(table: u32, from: Cell, to: Cell) -> Self {
         let (rows, columns) = corners(from, to);
         Self { table, rows, columns }
     }
 
-    fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.rows.clone().count() * self.columns.clone().count()
     }
 
@@ -229,6 +234,9 @@ impl Grid {
             value => value,
         };
         self.values.insert(at, value.clone());
+        if let Value::Number(result) = value {
+            self.derive_format(at, &formula, result);
+        }
         Ok(value)
     }
 

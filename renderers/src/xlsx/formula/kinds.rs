@@ -23,6 +23,12 @@ impl Grid {
         let mut search = KindSearch { grid: self, visits: VISITS, depth: 0, is_cut: false };
         search.of(table, formula)
     }
+
+    /// What the value of a cell counts.
+    pub(super) fn kind_at(&mut self, at: CellAt) -> ValueKind {
+        let mut search = KindSearch { grid: self, visits: VISITS, depth: 0, is_cut: false };
+        search.cell(at)
+    }
 }
 
 /// Follows the references of a formula.

@@ -4,7 +4,7 @@
 //!
 //! - `expr`: the syntax tree; `parse`: parses and checks
 //! - `evaluate`: computes; `value`: values and the operations on them; `kinds`: which of them are dates
-//!   or times, by their `value_kind`
+//!   or times, by their `value_kind`; `formats`: their number formats
 //! - `functions` with `calendar`, `choice`, `criteria`, `finance`, `lookup`, `rounding`, `statistics`,
 //!   `words` and `workdays`: the functions
 
@@ -14,6 +14,7 @@ mod criteria;
 mod evaluate;
 mod expr;
 mod finance;
+mod formats;
 mod functions;
 mod kinds;
 mod lookup;
@@ -25,8 +26,8 @@ mod value_kind;
 mod words;
 mod workdays;
 
-pub use evaluate::{Grid, corners};
-pub use expr::{Cell, Expr, Op, Tops};
+pub use evaluate::Grid;
+pub use expr::{Cell, Expr, Tops};
 pub use functions::is_volatile;
 pub use parse::parse;
 pub use value::Value;
