@@ -1,9 +1,9 @@
 //! The values of formulas and the rows of totals, for the formats that do not compute.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use super::cells::{self, Typed};
 use super::column::{Notation, notations};
+use super::column_total::ColumnTotal;
 use super::directives::{self, Directive, Total};
 use super::formula::{self, Expr, Value};
 use super::pages::{Meaning, Pages, Read};
@@ -11,7 +11,7 @@ use super::plan::{self, PlannedPart};
 use super::runs::{Runs, formula_source};
 use super::signs::Signs;
 use super::table::short;
-use super::totals::{self, ColumnTotal};
+use super::totals;
 use crate::Document;
 use crate::counted::counted;
 use crate::document::{Block, Definition, Inline, Item, List, Table};
@@ -139,8 +139,9 @@ impl Computation<'_> {
         self.report_unread(table);
         for directive in directives {
             if let Directive::Total(total, names) = directive {
-                let wanted = WantedTotal { total: *total, names };
-                shown.rows.push(self.total_row(table, read, wanted, &notations));
+                let row = shown.rows.len() as u32 + 1;
+                let wanted = WantedTotal { total: *total, names, row };
+                shown.rows.push(self.total_row(table, wanted, &notations));
             }
         }
         shown
@@ -177,23 +178,19 @@ impl Computation<'_> {
     fn total_row(
         &mut self,
         table: &Table,
-        read: &Read,
         wanted: WantedTotal<'_>,
         notations: &[Notation],
     ) -> Vec<Vec<Inline>> {
         let mut row = Vec::new();
         let (mut is_named, mut is_explained) = (false, false);
-        let (columns, unknown) = totals::columns(table, wanted.names);
+        let (_, unknown) = totals::columns(table, wanted.names);
         for sentence in unknown {
             self.failures.total(sentence);
         }
         let name = wanted.total.name(self.pages.document.meta.language.as_deref());
         for column in 0..table.header.len() {
-            let is_wanted = columns.contains(&column);
-            let headers = table.header_rows();
-            let column_total =
-                is_wanted.then(|| self.pages.sum(read, headers, column, wanted.total));
-            let ColumnTotal { value, problem } = column_total.unwrap_or_default();
+            let ColumnTotal { value, problem } =
+                self.pages.grid.column_total(wanted.row, column as u16);
             is_explained |= value.is_some() || problem.is_some();
             if let Some(problem) = problem {
                 let name = Runs::read(&table.header[column]).text();
@@ -227,6 +224,8 @@ struct WantedTotal<'a> {
     total: Total,
     /// The columns; empty for all numbers.
     names: &'a [String],
+    /// Its row, counted from the header of the table.
+    row: u32,
 }
 
 /// The value as text in the notation of its column.
@@ -261,31 +260,6 @@ fn styled(text: String, runs: &Runs) -> Vec<Inline> {
         content = vec![Inline::Emphasis(content)];
     }
     content
-}
-
-/// Whether a column holds numbers and formulas that can be added up, by its formats alone.
-pub fn is_summable(read: &Read, headers: usize, column: usize, total: Total) -> bool {
-    let (mut numbers, mut others) = (0, 0);
-    let (mut has_share, mut has_other_number) = (false, false);
-    let mut currencies = BTreeSet::new();
-    for (runs, meaning) in read.iter().skip(headers - 1).filter_map(|row| row.get(column)) {
-        match meaning {
-            Some(Meaning::Typed(Typed::Number { format, .. })) => {
-                numbers += 1;
-                let is_share = format.contains('%');
-                has_share |= is_share;
-                has_other_number |= !is_share;
-                currencies.extend(cells::currency_of(format));
-            }
-            Some(Meaning::Formula(_)) => numbers += 1,
-            Some(Meaning::Typed(Typed::Moment { .. })) => return false,
-            None if runs.pieces.is_empty() => {}
-            _ => others += 1,
-        }
-    }
-    let is_mixed = currencies.len() > 1 || (has_share && has_other_number);
-    let adds_up = total == Total::Count || !is_mixed;
-    numbers > 0 && numbers >= others && adds_up && !(has_share && total == Total::Sum)
 }
 
 fn replaced(blocks: &[Block], tables: &ComputedTables) -> Vec<Block> {

@@ -4,7 +4,8 @@
 //! - [`plan`]: the sheets and their content
 //! - [`pages`]: state shared by all sheets
 //! - [`sheet`], [`table`], [`merged`], [`totals`], [`charts`], [`pictures`]: writing the sheets
-//! - [`directives`]: totals and conditional formats, requested in comments
+//! - [`directives`]: totals and conditional formats, requested in comments; [`column_total`]: which
+//!   columns have a total
 //! - [`mod@stream`]: long tables, written without building a document; `streamed_book`: a workbook
 //!   whose rows are written one at a time
 //! - [`cells`]: typing of cell text, [`signs`]: decimal and thousands separators, [`dates`],
@@ -18,6 +19,7 @@
 mod cells;
 mod charts;
 mod column;
+mod column_total;
 mod computed;
 mod dates;
 mod directives;

@@ -7,7 +7,7 @@ const DECIMALS: usize = 4;
 const MONEY_DECIMALS: usize = 2;
 
 /// The formats of the referenced numbers: for each type the one with the most decimals.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Counted {
     money: Option<String>,
     plain: Option<String>,
@@ -99,7 +99,7 @@ impl Counted {
         self.is_general |= other.is_general;
     }
 
-    /// `None` if no number has a format, or could have one.
+    /// `None` if there are only numbers that are written in the formula.
     pub fn number_type(&self) -> Option<NumberType> {
         if self.money.is_some() {
             Some(NumberType::Money)

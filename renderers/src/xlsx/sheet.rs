@@ -127,7 +127,7 @@ impl Pages<'_> {
                         self.grid.shared.insert(self.grid.here);
                     }
                     let read = self.read(table);
-                    self.survey_totals(table, &read, directives);
+                    self.survey_totals(table, directives);
                     self.tables.push_back(read);
                     self.grid.here += 1;
                 }

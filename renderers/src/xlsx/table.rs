@@ -111,13 +111,10 @@ impl Pages<'_> {
             };
             let rows = top + table.header_rows() as u32..=bottom;
             match directive {
-                Directive::Total(total, columns) => {
+                Directive::Total(total, _) => {
                     below += 1;
-                    let columns = self.total_columns(table, columns);
-                    let (total, columns) = (*total, &columns[..]);
-                    let headers = table.header_rows();
-                    let total_row =
-                        TotalRow { total, headers, columns, names, row: below, top, bottom };
+                    let (total, headers) = (*total, table.header_rows());
+                    let total_row = TotalRow { total, headers, names, row: below, top, bottom };
                     self.total(sheet, total_row, read)?;
                 }
                 Directive::Note { text, .. } => directives::add_note(sheet, top, at, text)?,

@@ -2,12 +2,9 @@
 
 use rust_xlsxwriter::{Format, FormatBorder, Formula, Worksheet, XlsxError};
 
-use super::cells::Typed;
-use super::computed::is_summable;
+use super::column_total::{ColumnTotal, TotalCell};
 use super::directives::{Directive, Total};
-use super::formula::{Cell, Expr, Value};
-use super::number_format::Counted;
-use super::pages::{Meaning, Pages, Read};
+use super::pages::{Pages, Read};
 use super::runs::Runs;
 use super::table::short;
 use crate::document::{Inline, Table};
@@ -17,55 +14,11 @@ pub struct TotalRow<'a> {
     pub total: Total,
     /// The number of rows of the header.
     pub headers: usize,
-    pub columns: &'a [usize],
     /// The names of all columns.
     pub names: &'a [String],
     pub row: u32,
     pub top: u32,
     pub bottom: u32,
-}
-
-/// The total of a column, and what it leaves out.
-#[derive(Default)]
-pub struct ColumnTotal {
-    /// The total and its number format.
-    pub value: Option<(f64, String)>,
-    pub problem: Option<TotalProblem>,
-}
-
-/// What a total does not count.
-pub enum TotalProblem {
-    /// Cells that are no numbers, with an example.
-    Texts { count: usize, example: String },
-    /// The amounts cannot be added up.
-    Currencies(Vec<&'static str>),
-    /// Some numbers are percentages.
-    Percentages,
-}
-
-impl TotalProblem {
-    /// The warning about a total of this column.
-    pub fn sentence(&self, column: &str) -> String {
-        match self {
-            Self::Texts { count: 1, example } => format!(
-                "The total of the column “{column}” leaves out 1 cell that is not a number: \
-                 “{example}”."
-            ),
-            Self::Texts { count, example } => format!(
-                "The total of the column “{column}” leaves out {count} cells that are not numbers, \
-                 such as “{example}”."
-            ),
-            Self::Currencies(currencies) => format!(
-                "The column “{column}” has no total, because its amounts are in different \
-                 currencies: {}.",
-                currencies.join(", ")
-            ),
-            Self::Percentages => format!(
-                "The column “{column}” has no total, because only some of its numbers are \
-                 percentages."
-            ),
-        }
-    }
 }
 
 impl Pages<'_> {
@@ -76,16 +29,14 @@ impl Pages<'_> {
         total_row: TotalRow<'_>,
         read: &Read,
     ) -> Result<(), XlsxError> {
-        let TotalRow { total, headers, columns: wanted, names, row, top, bottom } = total_row;
+        let TotalRow { total, headers, names, row, top, bottom } = total_row;
         let columns = read.iter().map(Vec::len).max().unwrap_or(0);
         let name = total.name(self.document.meta.language.as_deref());
         let (mut is_named, mut is_explained) = (false, false);
         for column in 0..columns {
-            let is_wanted = wanted.contains(&column);
-            let column_total = is_wanted.then(|| self.sum(read, headers, column, total));
-            let ColumnTotal { value, problem } = column_total.unwrap_or_default();
-            let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             let at = column as u16;
+            let ColumnTotal { value, problem } = self.grid.column_total(row - top, at);
+            let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
             is_explained |= value.is_some() || problem.is_some();
             if let Some(problem) = problem {
                 self.warn(problem.sentence(&short(names.get(column).map_or("", String::as_str))));
@@ -110,121 +61,26 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// The columns of a total. Unknown names are reported.
-    pub fn total_columns(&mut self, table: &Table, names: &[String]) -> Vec<usize> {
-        let (columns, unknown) = columns(table, names);
-        for sentence in unknown {
-            self.warn(sentence);
-        }
-        columns
-    }
-
-    /// Makes the totals below a table known to formulas, before any formula is computed.
-    pub fn survey_totals(&mut self, table: &Table, read: &Read, directives: &[Directive]) {
+    /// Makes the totals below a table known to formulas, before any formula is computed. Unknown names
+    /// of columns are reported.
+    pub fn survey_totals(&mut self, table: &Table, directives: &[Directive]) {
         let totals = directives.iter().filter_map(|directive| match directive {
             Directive::Total(total, names) => Some((*total, names)),
             _ => None,
         });
         for (at, (total, names)) in totals.enumerate() {
-            let columns = self.total_columns(table, names);
-            let columns = columns
-                .into_iter()
-                .filter(|column| is_summable(read, table.header_rows(), *column, total));
+            let (columns, unknown) = columns(table, names);
+            for sentence in unknown {
+                self.warn(sentence);
+            }
+            let (first, last) = (table.header_rows() as u32, table.rows.len() as u32);
+            let row = last + 1 + at as u32;
             for column in columns {
-                let cell = |row: usize| Cell {
-                    row: row as u32,
-                    column: column as u16,
-                    row_is_fixed: false,
-                    column_is_fixed: false,
-                };
-                let range = Expr::Range(cell(table.header_rows()), cell(table.rows.len()));
-                let code = Expr::Number(f64::from(total.subtotal()));
-                let formula = Expr::Call("SUBTOTAL", vec![code, range]);
-                let row = (table.rows.len() + 1 + at) as u32;
-                self.grid.set_formula(row, column as u16, formula);
+                let (is_named, column) = (!names.is_empty(), column as u16);
+                self.grid.set_total(row, TotalCell { total, is_named, column, first, last });
             }
         }
     }
-
-    /// The total of a numeric column. Like SUBTOTAL it ignores cells that are not numbers, if they
-    /// are the minority. Percentages are not summed.
-    pub fn sum(&mut self, read: &Read, headers: usize, column: usize, total: Total) -> ColumnTotal {
-        let Some(cells) = self.totalled(read, headers, column) else {
-            return ColumnTotal::default();
-        };
-        let TotalledCells { values, texts, counted } = cells;
-        if values.is_empty() || values.len() < texts.len() {
-            return ColumnTotal::default();
-        }
-        if total == Total::Count {
-            // Counts the cells that are not empty.
-            let count = (values.len() + texts.len()) as f64;
-            return ColumnTotal { value: Some((count, "0".to_owned())), problem: None };
-        }
-        if counted.currencies.len() > 1 {
-            let problem = Some(TotalProblem::Currencies(counted.currencies));
-            return ColumnTotal { value: None, problem };
-        }
-        if counted.has_some_percentages() {
-            return ColumnTotal { value: None, problem: Some(TotalProblem::Percentages) };
-        }
-        let value = total.of(&values);
-        let format = counted.format(value).unwrap_or_else(|| "General".to_owned());
-        if !value.is_finite() || (total == Total::Sum && format.contains('%')) {
-            return ColumnTotal::default();
-        }
-        // A text with digits may be an amount.
-        let has_digits = |text: &&String| text.contains(|c: char| c.is_ascii_digit());
-        let mut texts = texts.iter().filter(|text| !text.trim().is_empty());
-        let count = texts.clone().count();
-        let example = texts.clone().find(has_digits).or(texts.next());
-        let problem = example.map(|example| TotalProblem::Texts { count, example: short(example) });
-        ColumnTotal { value: Some((value, format)), problem }
-    }
-
-    /// The cells of a column; `None` if it has an error, a date or a time.
-    fn totalled(&mut self, read: &Read, headers: usize, column: usize) -> Option<TotalledCells> {
-        let mut cells = TotalledCells::default();
-        for (at, row) in read.iter().enumerate().skip(headers - 1) {
-            let Some((runs, meaning)) = row.get(column) else { continue };
-            match meaning {
-                Some(Meaning::Typed(Typed::Number { value, format })) => {
-                    cells.counted.see(format);
-                    cells.values.push(*value);
-                }
-                Some(Meaning::Formula(formula)) => {
-                    let value = self.grid.compute(at as u32 + 1, column as u16);
-                    let kind = self.grid.kind(formula);
-                    let format = self.grid.format(at as u32 + 1, column as u16);
-                    match value? {
-                        Value::Number(_) if !kind.is_plain() => return None,
-                        Value::Number(value) => {
-                            if let Some(format) = format {
-                                cells.counted.see(&format);
-                            }
-                            cells.values.push(value);
-                        }
-                        Value::Error(_) => return None,
-                        Value::Text(text) => cells.texts.push(text),
-                        value => cells.texts.push(value.text().unwrap_or_default()),
-                    }
-                }
-                Some(Meaning::Typed(Typed::Moment { .. })) => return None,
-                None if runs.pieces.is_empty() => {}
-                _ => cells.texts.push(runs.text()),
-            }
-        }
-        Some(cells)
-    }
-}
-
-/// The cells of a column with a total.
-#[derive(Default)]
-struct TotalledCells {
-    values: Vec<f64>,
-    /// The cells that are no numbers.
-    texts: Vec<String>,
-    counted: Counted,
 }
 
 /// The columns of a total: those that are named, or all after the first, which is the label of the
@@ -258,8 +114,12 @@ mod tests {
     fn summed(cells: &[&str]) -> (String, Vec<String>) {
         let rows: Vec<String> = cells.iter().map(|cell| format!("| x | {cell} |\n")).collect();
         let rows = rows.concat();
-        let source = format!("<!-- total: sum -->\n\n| N | A |\n|---|---|\n{rows}");
-        let document = markdown::read(&source).unwrap();
+        last_row(&format!("<!-- total: sum -->\n\n| N | A |\n|---|---|\n{rows}"))
+    }
+
+    /// The last row of the last table, and the warnings.
+    fn last_row(source: &str) -> (String, Vec<String>) {
+        let document = markdown::read(source).unwrap();
         let workbook = render(&document, Format::Xlsx).unwrap();
         let word = render(&document, Format::Docx).unwrap();
         let sentences = |warnings: &[crate::Warning]| -> Vec<String> {
@@ -300,6 +160,89 @@ mod tests {
             warnings,
             ["The total of the column “A” leaves out 1 cell that is not a number: “1.5 Mio. €”."]
         );
+    }
+
+    #[test]
+    fn dashes_are_empty_cells_of_a_total() {
+        for cells in [&["$5", "–", "-"][..], &["$2", "—", "$3"], &["$5", "−", ""]] {
+            assert_eq!(summed(cells), ("| Total | $5 |".to_owned(), vec![]), "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn hours_and_durations_that_are_computed_from_times_are_added_up() {
+        let source = |total: &str, hours: &str, last: &str| {
+            let row = |row: u32| {
+                let fill = |formula: &str| formula.replace('#', &row.to_string());
+                format!("| {} | {} |\n", fill(hours), fill(last))
+            };
+            format!(
+                "<!-- total: {total} -->\n\n| Day | Start | End | Hours | Pay |\n\
+                 |---|---|---|---|---|\n| Mon | 09:00 | 17:30 {}| Tue | 09:00 | 16:00 {}",
+                row(2),
+                row(3)
+            )
+        };
+        for (total, hours, last, row) in [
+            ("sum", "=(C#-B#)*24", "=D#*20", "| Total |  |  | 15.5 | 310 |"),
+            ("sum", "=C#-B#", "=D#*24*20", "| Total |  |  | 15:30:00 | 310 |"),
+            ("sum", "=C#-B#", "=D#/D4", "| Total |  |  | 15:30:00 | 1 |"),
+            ("average", "=C#-B#", "x", "| Average |  |  | 7:45:00 |  |"),
+            ("sum of Hours", "1:30", "x", "| Total |  |  | 3:00:00 |  |"),
+            ("max of End", "1:30", "x", "| Maximum |  | 17:30:00 |  |  |"),
+        ] {
+            let (found, warnings) = last_row(&source(total, hours, last));
+            assert_eq!((found.as_str(), warnings), (row, vec![]), "{total}: {hours}, {last}");
+        }
+    }
+
+    #[test]
+    fn formulas_refer_to_the_totals_that_are_written() {
+        let source = |cell: &str| {
+            format!(
+                "<!-- total: sum -->\n\n| N | A |\n|---|---|\n| x | {cell} |\n\n\
+                 ## B\n\n| N | A |\n|---|---|\n| x | =IF(ISBLANK(Sheet1!B3),\"blank\",Sheet1!B3) |\n"
+            )
+        };
+        for (cell, shown) in [
+            ("=1+1", "2"),
+            ("=IF(1=1,\"y\",2)", "blank"),
+            ("=DATE(2026,3,5)", "blank"),
+            ("=IF(1=1,25%,0)", "0.25"),
+            ("=SUBTOTAL(9,A2)+1", "blank"),
+        ] {
+            let (found, _) = last_row(&source(cell));
+            assert_eq!(found, format!("| x | {shown} |"), "{cell}");
+        }
+    }
+
+    #[test]
+    fn named_columns_without_a_total_are_reported() {
+        let rows = "| Item | Share | Due | Name | Rate | Open | Mixed |\n\
+                    |---|---|---|---|---|---|---|\n\
+                    | a | 25% | 2026-03-05 | Ann | =1/0 | - | =DATE(2026,3,5) |\n\
+                    | b | 75% | 2026-03-06 | 5 | 2 |  | 7 |\n\
+                    | c | 10% | 2026-03-07 | Bob | 3 |  | 8 |\n";
+        let (row, warnings) = last_row(&format!(
+            "<!-- total: sum of Share, Due, Name, Rate, Open, Mixed -->\n\n{rows}"
+        ));
+        assert_eq!(row, "| Total |  |  |  |  |  |  |");
+        let why = [
+            ("Share", "percentages are not added up: use average, min or max"),
+            ("Due", "dates are not added up: use min or max"),
+            ("Name", "most of its cells are not numbers"),
+            ("Rate", "it has the error #DIV/0!"),
+            ("Open", "it has no numbers"),
+            ("Mixed", "it mixes dates, times and other numbers"),
+        ];
+        let why =
+            why.map(|(name, why)| format!("The column “{name}” has no total, because {why}."));
+        assert_eq!(warnings, why);
+        let (row, warnings) = last_row(&format!("<!-- total: max of Share, Due -->\n\n{rows}"));
+        assert_eq!(row, "| Maximum | 75% | 2026-03-07 |  |  |  |  |");
+        assert_eq!(warnings, Vec::<String>::new());
+        let (row, _) = last_row(&format!("<!-- total: count of Name, Open -->\n\n{rows}"));
+        assert_eq!(row, "| Count |  |  | 3 |  | 1 |  |");
     }
 
     #[test]

@@ -24,7 +24,6 @@ use std::{
 use super::expr::{Cell, Expr};
 use super::lookup;
 use super::value::{Value, binary, map};
-use super::value_kind::ValueKind;
 use crate::xlsx::column_total::{ColumnTotal, TotalCell};
 
 /// The maximum number of cells that a formula may reference, counting whole ranges.
@@ -43,6 +42,9 @@ pub struct Grid {
     pub(super) formats: HashMap<CellAt, Arc<str>>,
     /// Each format once.
     pub(super) known_formats: HashSet<Arc<str>>,
+    /// The totals below tables, and what became of those that were computed.
+    pub(super) totals: HashMap<CellAt, TotalCell>,
+    pub(super) column_totals: HashMap<CellAt, ColumnTotal>,
     /// Cells that are being computed; meeting one again is a circular reference.
     open: HashSet<CellAt>,
     /// The number of cells that the current formula has referenced.
@@ -214,7 +216,7 @@ impl Grid {
     }
 
     /// The second pass: the value of a cell, which is stored if there is one.
-    fn cell(&mut self, row: u32, column: u16) -> Result<Value, Stop> {
+    pub(super) fn cell(&mut self, row: u32, column: u16) -> Result<Value, Stop> {
         let at = (self.here, row, column);
         self.looks += 1;
         if self.looks > LOOKS || self.open.len() > DEPTH {
@@ -227,10 +229,14 @@ impl Grid {
         if !self.open.insert(at) {
             return Err(Stop);
         }
-        let value = self.value(&formula);
+        let total = self.totals.get(&at).copied();
+        let value = match total {
+            Some(total) => self.total(at, total),
+            None => self.value(&formula),
+        };
         self.open.remove(&at);
         let value = match value? {
-            Value::Blank => Value::Number(0.0),
+            Value::Blank if total.is_none() => Value::Number(0.0),
             value => value,
         };
         self.values.insert(at, value.clone());

@@ -57,6 +57,10 @@ impl Grid {
     /// Derives the number format of a result.
     pub(super) fn derive_format(&mut self, at: CellAt, formula: &Expr, result: f64) {
         let kind = self.kind_at(at);
+        let total = self.column_totals.get(&at).and_then(|total| total.value.clone());
+        if let Some((_, format)) = total {
+            return self.set_format(at, &format);
+        }
         let format = match formula {
             _ if !kind.is_plain() => kind.format(Some(result)),
             Expr::Call("IRR" | "RATE", _) => Some("0.00%".to_owned()),

@@ -82,6 +82,10 @@ impl KindSearch<'_> {
             return ValueKind::Plain;
         }
         self.visits -= 1;
+        // Also a total that its column does not have.
+        if self.grid.values.get(&at) == Some(&Value::Blank) {
+            return ValueKind::Neutral;
+        }
         if let Some(kind) = self.grid.kinds.get(&at) {
             return kind.clone();
         }
@@ -119,15 +123,17 @@ impl KindSearch<'_> {
     }
 
     fn binary(&mut self, table: u32, left: &Expr, op: Op, right: &Expr) -> ValueKind {
-        let kinds = (self.of(table, left), self.of(table, right));
-        match (op, kinds) {
-            (Op::Add, (one, other)) => one.plus(other),
-            (Op::Subtract, (one, other)) => one.minus(other),
-            (_, (one, other)) if one.is_plain() && other.is_plain() => ValueKind::Plain,
-            (Op::Multiply, (one, other)) if is_factor(right) && other.is_plain() => one.summed(),
-            (Op::Multiply, (one, other)) if is_factor(left) && one.is_plain() => other.summed(),
-            (Op::Divide, (one, other)) if is_divisor(right) && other.is_plain() => one.summed(),
-            _ => ValueKind::Unknown,
+        let (one, other) = (self.of(table, left), self.of(table, right));
+        match op {
+            Op::Add => one.plus(other),
+            Op::Subtract => one.minus(other),
+            _ if one.is_plain() && other.is_plain() => ValueKind::Plain,
+            Op::Multiply if is_factor(right) && other.is_plain() => one.summed(),
+            Op::Multiply if is_factor(left) && one.is_plain() => other.summed(),
+            Op::Divide if is_divisor(right) && other.is_plain() => one.summed(),
+            Op::Multiply | Op::Divide => one.scaled(&other),
+            Op::Power => ValueKind::Unknown,
+            _ => ValueKind::Plain,
         }
     }
 

@@ -4,7 +4,7 @@
 //!
 //! - `expr`: the syntax tree; `parse`: parses and checks
 //! - `evaluate`: computes; `value`: values and the operations on them; `kinds`: which of them are dates
-//!   or times, by their `value_kind`; `formats`: their number formats
+//!   or times, by their `value_kind`; `formats`: their number formats; `totals`: those below tables
 //! - `functions` with `calendar`, `choice`, `criteria`, `finance`, `lookup`, `rounding`, `statistics`,
 //!   `words` and `workdays`: the functions
 
@@ -21,6 +21,7 @@ mod lookup;
 mod parse;
 mod rounding;
 mod statistics;
+mod totals;
 mod value;
 mod value_kind;
 mod words;
@@ -31,6 +32,7 @@ pub use expr::{Cell, Expr, Tops};
 pub use functions::is_volatile;
 pub use parse::parse;
 pub use value::Value;
+pub use value_kind::ValueKind;
 
 #[cfg(test)]
 mod tests;

@@ -136,6 +136,13 @@ impl ValueKind {
         }
     }
 
+    /// A product or a quotient. Of durations it is a number, such as their hours, or the share of one
+    /// in another.
+    pub fn scaled(&self, other: &Self) -> Self {
+        let has_unit = |kind: &Self| matches!(kind, Self::Day(_) | Self::Unknown);
+        if has_unit(self) || has_unit(other) { Self::Unknown } else { Self::Plain }
+    }
+
     /// A day before or after another.
     fn moved_by(self, other: &Self) -> Self {
         match self {
