@@ -13,7 +13,7 @@ pub struct Notation {
     /// Decimal and thousands separators.
     pub signs: Signs,
     dates: DateRules,
-    /// Whether the column consists of times.
+    /// Whether all cells with digits are times.
     has_times: bool,
     /// Whether spaces separate thousands.
     has_spaces: bool,
@@ -42,8 +42,9 @@ impl Notation {
         let signs =
             if usual == Signs::English { usual } else { cells::signs(usual, texts.clone()) };
         let dates = DateRules::of(language, texts.clone());
-        let mut first = texts.clone().peekable();
-        let has_times = first.peek().is_some() && texts.clone().all(dates::is_time);
+        let has_digits = |text: &&str| text.contains(|c: char| c.is_ascii_digit());
+        let mut with_digits = texts.clone().filter(has_digits).peekable();
+        let has_times = with_digits.peek().is_some() && with_digits.all(dates::is_time);
         let has_spaces = has_spaces(language, texts);
         Self { signs, dates, has_times, has_spaces }
     }
@@ -202,6 +203,7 @@ mod tests {
         assert_eq!(column(None, &["09:30", "12:00"])[1], "0.5000 hh:mm");
         assert_eq!(column(None, &["1:30:00", "36:00:00"])[1], "1.5000 [h]:mm:ss");
         assert_eq!(column(None, &["09:30", "a 3:16"]), ["09:30", "a 3:16"]);
+        assert_eq!(column(None, &["–", "12:00", "off"]), ["–", "0.5000 hh:mm", "off"]);
         let utc = ["2026-03-31T12:00:00Z", "2026-03-31T12:00:00.125Z", "2026-03-31T12:00+00:00"];
         assert_eq!(column(None, &utc), ["46112.5000 yyyy\\-mm\\-dd\\ hh:mm:ss"; 3]);
         for local in ["2026-03-31T12:00:00+02:00", "2026-03-31 12:00-0530"] {
