@@ -179,6 +179,20 @@ mod tests {
         assert_eq!(report(&["1/2", "a"]), None);
     }
 
+    #[test]
+    fn times_of_dates_are_shown_as_they_are_written() {
+        for (text, shown) in [
+            ("25-03-2026 10:30", "46106.4375 dd\\-mm\\-yyyy\\ hh:mm"),
+            ("03-25-2026 10:30", "46106.4375 mm\\-dd\\-yyyy\\ hh:mm"),
+            ("25-03-2026", "46106.0000 dd\\-mm\\-yyyy"),
+            ("25/03/2026 10:30:45", "46106.4380 dd\\/mm\\/yyyy\\ hh:mm:ss"),
+            ("03/25/2026 10:30:45", "46106.4380 mm\\/dd\\/yyyy\\ hh:mm:ss"),
+            ("25.03.2026, 10:30:45", "46106.4380 dd\\.mm\\.yyyy\\ hh:mm:ss"),
+        ] {
+            assert_eq!(column(None, &[text]), [shown]);
+        }
+    }
+
     /// The warning about a column without a language.
     fn report(texts: &[&str]) -> Option<String> {
         Notation::of(Signs::English, None, texts.iter().copied()).report("x")

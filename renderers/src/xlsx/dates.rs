@@ -20,6 +20,20 @@ const MONTH_FIRST: [&str; 2] = ["US", "PH"];
 /// The first year of two digits is 1970, the last one 2069.
 const CENTURY: u32 = 70;
 
+/// The number formats of a day, a day with hours and minutes, and one with seconds.
+type DayFormats = [&'static str; 3];
+
+const POINTS: DayFormats =
+    ["dd\\.mm\\.yyyy", "dd\\.mm\\.yyyy\\ hh:mm", "dd\\.mm\\.yyyy\\ hh:mm:ss"];
+const HYPHENS: DayFormats =
+    ["dd\\-mm\\-yyyy", "dd\\-mm\\-yyyy\\ hh:mm", "dd\\-mm\\-yyyy\\ hh:mm:ss"];
+const SLASHES: DayFormats =
+    ["dd\\/mm\\/yyyy", "dd\\/mm\\/yyyy\\ hh:mm", "dd\\/mm\\/yyyy\\ hh:mm:ss"];
+const MONTH_HYPHENS: DayFormats =
+    ["mm\\-dd\\-yyyy", "mm\\-dd\\-yyyy\\ hh:mm", "mm\\-dd\\-yyyy\\ hh:mm:ss"];
+const MONTH_SLASHES: DayFormats =
+    ["mm\\/dd\\/yyyy", "mm\\/dd\\/yyyy\\ hh:mm", "mm\\/dd\\/yyyy\\ hh:mm:ss"];
+
 /// How the dates of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DateRules {
@@ -177,15 +191,17 @@ pub fn date(text: &str, rules: DateRules) -> Option<Typed> {
         Some(time) => Some(clock(time)?),
     };
     let moment = date.and_time(time.unwrap_or_default());
-    let format = match (written.mark, rules.order, time.is_some()) {
-        ('.', _, false) => "dd\\.mm\\.yyyy",
-        ('.', _, true) => "dd\\.mm\\.yyyy\\ hh:mm",
-        ('-', DayOrder::MonthFirst, _) => "mm\\-dd\\-yyyy",
-        ('-', ..) => "dd\\-mm\\-yyyy",
-        (_, DayOrder::MonthFirst, false) => "mm\\/dd\\/yyyy",
-        (_, DayOrder::MonthFirst, true) => "mm\\/dd\\/yyyy\\ hh:mm",
-        (_, _, false) => "dd\\/mm\\/yyyy",
-        (_, _, true) => "dd\\/mm\\/yyyy\\ hh:mm",
+    let [day, minutes, seconds] = match (written.mark, rules.order) {
+        ('.', _) => POINTS,
+        ('-', DayOrder::MonthFirst) => MONTH_HYPHENS,
+        ('-', _) => HYPHENS,
+        (_, DayOrder::MonthFirst) => MONTH_SLASHES,
+        _ => SLASHES,
+    };
+    let format = match text.matches(':').count() {
+        0 => day,
+        1 => minutes,
+        _ => seconds,
     };
     cells::serial(moment, format)
 }
