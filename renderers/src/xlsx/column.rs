@@ -17,6 +17,26 @@ pub struct Notation {
     has_times: bool,
     /// Whether spaces separate thousands.
     has_spaces: bool,
+    /// The separators, if thousands are separated by spaces or apostrophes.
+    spacing: Option<Spacing>,
+    /// Whether no number shows how thousands are separated.
+    is_open: bool,
+    /// Whether there are other cells than formulas.
+    has_texts: bool,
+}
+
+/// The separators of numbers with spaces or apostrophes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Spacing {
+    thousands: char,
+    /// That of decimals, if a number has any.
+    decimals: Option<char>,
+}
+
+/// A number with spaces or apostrophes.
+struct SpacedNumber {
+    typed: Typed,
+    spacing: Spacing,
 }
 
 /// Languages that separate thousands by spaces.
@@ -27,7 +47,32 @@ const MARKS: [char; 4] = ['\u{a0}', '\u{202f}', '\'', '’'];
 
 impl From<Signs> for Notation {
     fn from(signs: Signs) -> Self {
-        Self { signs, dates: DateRules::default(), has_times: false, has_spaces: false }
+        Self {
+            signs,
+            dates: DateRules::default(),
+            has_times: false,
+            has_spaces: false,
+            spacing: None,
+            is_open: true,
+            has_texts: false,
+        }
+    }
+}
+
+impl Spacing {
+    /// The separators of a column.
+    fn among(numbers: impl Iterator<Item = SpacedNumber>) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        for SpacedNumber { spacing, .. } in numbers {
+            let first = found.get_or_insert(spacing);
+            first.decimals = first.decimals.or(spacing.decimals);
+        }
+        found
+    }
+
+    /// Those of a language that separates thousands by spaces.
+    fn usual(language: Option<&str>) -> Option<Self> {
+        is_spaced_language(language).then_some(Self { thousands: '\u{a0}', decimals: None })
     }
 }
 
@@ -45,8 +90,31 @@ impl Notation {
         let has_digits = |text: &&str| text.contains(|c: char| c.is_ascii_digit());
         let mut with_digits = texts.clone().filter(has_digits).peekable();
         let has_times = with_digits.peek().is_some() && with_digits.all(dates::is_time);
-        let has_spaces = has_spaces(language, texts);
-        Self { signs, dates, has_times, has_spaces }
+        let has_spaces = has_spaces(language, texts.clone());
+        let numbers = texts.clone().filter(|text| text.contains(is_space_or_mark));
+        let spacing = Spacing::among(numbers.filter_map(|text| spaced(text, has_spaces)));
+        let thousands = if signs == Signs::Either(Some(',')) { '.' } else { ',' };
+        let is_grouped = |text: &str| {
+            let is_number = || matches!(cells::read(text, signs), Typed::Number { .. });
+            text.contains(thousands) && is_number()
+        };
+        let is_open = spacing.is_none() && !texts.clone().any(is_grouped);
+        let has_texts = texts.clone().next().is_some();
+        Self { signs, dates, has_times, has_spaces, spacing, is_open, has_texts }
+    }
+
+    /// A number in English notation with the separators of the column.
+    pub fn written(self, english: &str) -> String {
+        let usual = if self.signs == Signs::Either(Some(',')) { ',' } else { '.' };
+        let decimals = self.spacing.and_then(|spacing| spacing.decimals).unwrap_or(usual);
+        let other = if decimals == ',' { '.' } else { ',' };
+        let thousands = self.spacing.map_or(other, |spacing| spacing.thousands);
+        let written = english.chars().map(|c| match c {
+            '.' => decimals,
+            ',' => thousands,
+            c => c,
+        });
+        written.collect()
     }
 
     /// The warning about dates of a column that stay text.
@@ -77,7 +145,7 @@ impl Notation {
             .or_else(|| month_names::date(text))
             .or_else(|| dates::timestamp(text))
             .or_else(|| dates::time(text).filter(|_| self.has_times))
-            .or_else(|| spaced(text, self.has_spaces))
+            .or_else(|| spaced(text, self.has_spaces).map(|number| number.typed))
             .or_else(|| marked(text))
             .unwrap_or(Typed::Text)
     }
@@ -93,19 +161,28 @@ fn has_spaces<'t>(language: Option<&str>, texts: impl Iterator<Item = &'t str> +
     let is_number = |text: &str| {
         spaced(text, true).is_some() || cells::read(text, Signs::Either(None)) != Typed::Text
     };
-    let language = language.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
-    let is_usual = SPACES.iter().any(|known| language.eq_ignore_ascii_case(known));
+    let is_usual = is_spaced_language(language);
     let mut lengths = texts.clone().map(str::len);
     let first = lengths.next();
     texts.clone().all(is_number) && (is_usual || lengths.any(|length| Some(length) != first))
 }
 
+fn is_spaced_language(language: Option<&str>) -> bool {
+    let language = language.unwrap_or_default().split(['-', '_']).next().unwrap_or_default();
+    SPACES.iter().any(|known| language.eq_ignore_ascii_case(known))
+}
+
+fn is_space_or_mark(c: char) -> bool {
+    c == ' ' || MARKS.contains(&c)
+}
+
 /// A number with spaces or apostrophes between its thousands.
-fn spaced(text: &str, has_spaces: bool) -> Option<Typed> {
+fn spaced(text: &str, has_spaces: bool) -> Option<SpacedNumber> {
     let number = FormattedNumber::of(text);
     let bare = number.bare;
-    let mark = bare.chars().find(|c| *c == ' ' || MARKS.contains(c))?;
-    let (whole, decimals) = match bare.rfind(['.', ',']) {
+    let mark = bare.chars().find(|c| is_space_or_mark(*c))?;
+    let point = bare.rfind(['.', ',']);
+    let (whole, decimals) = match point {
         Some(at) => (&bare[..at], Some(&bare[at + 1..])),
         None => (bare, None),
     };
@@ -119,9 +196,12 @@ fn spaced(text: &str, has_spaces: bool) -> Option<Typed> {
     if !fits || !is_certain {
         return None;
     }
-    let point = decimals.map(|decimals| format!(".{decimals}")).unwrap_or_default();
-    let english = text.replace(bare, &format!("{}{point}", groups.join(",")));
-    Some(cells::read(&english, Signs::English)).filter(|typed| *typed != Typed::Text)
+    let end = decimals.map(|decimals| format!(".{decimals}")).unwrap_or_default();
+    let english = text.replace(bare, &format!("{}{end}", groups.join(",")));
+    let decimals = point.and_then(|at| bare[at..].chars().next());
+    let typed = cells::read(&english, Signs::English);
+    let spacing = Spacing { thousands: mark, decimals };
+    (typed != Typed::Text).then_some(SpacedNumber { typed, spacing })
 }
 
 /// An amount or a percentage whose decimal separator is certain, such as `€5,00`.
@@ -131,7 +211,8 @@ fn marked(text: &str) -> Option<Typed> {
     (is_marked && typed != Typed::Text).then_some(typed)
 }
 
-/// The notation of each column.
+/// The notation of each column. One that does not show how thousands are separated follows the first
+/// one that does, or the language.
 pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
     let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
     let of_column = |at: usize| {
@@ -142,7 +223,14 @@ pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
         let texts: Vec<String> = cells.map(|cell| Runs::read(cell).text()).collect();
         Notation::of(usual, language, texts.iter().map(String::as_str))
     };
-    (0..table.header.len()).map(of_column).collect()
+    let mut notations: Vec<Notation> = (0..table.header.len()).map(of_column).collect();
+    let shown = notations.iter().find(|notation| !notation.is_open);
+    let found = shown.map_or_else(|| Spacing::usual(language), |notation| notation.spacing);
+    for notation in notations.iter_mut().filter(|notation| notation.is_open) {
+        let own = |spacing: Spacing| Spacing { decimals: None, ..spacing };
+        notation.spacing = if notation.has_texts { found.map(own) } else { found };
+    }
+    notations
 }
 
 #[cfg(test)]

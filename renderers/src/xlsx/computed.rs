@@ -9,7 +9,6 @@ use super::formula::{self, Expr, Value};
 use super::pages::{Meaning, Pages, Read};
 use super::plan::{self, PlannedPart};
 use super::runs::{Runs, formula_source};
-use super::signs::Signs;
 use super::table::short;
 use super::totals;
 use crate::Document;
@@ -235,16 +234,10 @@ fn text(value: &Value, format: Option<&str>, notation: Option<Notation>) -> Stri
         Value::Error(error) => return (*error).to_owned(),
         other => return other.text().unwrap_or_default(),
     };
-    let has_comma = notation.is_some_and(|n| n.signs == Signs::Either(Some(',')));
-    if !has_comma || format.is_some_and(number_text::is_date) {
-        return text;
+    match notation {
+        Some(notation) if !format.is_some_and(number_text::is_date) => notation.written(&text),
+        _ => text,
     }
-    let swapped = text.chars().map(|c| match c {
-        '.' => ',',
-        ',' => '.',
-        c => c,
-    });
-    swapped.collect()
 }
 
 fn styled(text: String, runs: &Runs) -> Vec<Inline> {
@@ -328,6 +321,28 @@ mod tests {
         assert_eq!(tables(source)[0][0][1], "2.469,00 €");
     }
 
+    #[test]
+    fn values_have_the_separators_of_thousands_of_their_column() {
+        for (language, cells, total) in [
+            ("fr", ["1 234,50 €", "12 000,00 €"], "13 234,50 €"),
+            ("en", ["1 234,50 €", "12 000,00 €"], "13 234,50 €"),
+            ("fr", ["1.234,50 €", "12.000,00 €"], "13.234,50 €"),
+            ("fr", ["500,00 €", "700,00 €"], "1\u{a0}200,00 €"),
+            ("de", ["500,00 €", "700,00 €"], "1.200,00 €"),
+            ("de-CH", ["1'234.50", "12'000.00"], "13'234.50"),
+            ("en", ["1,234.50", "12,000.00"], "13,234.50"),
+        ] {
+            let [first, second] = cells;
+            let source = format!(
+                "---\nlang: {language}\n---\n\n<!-- total: sum -->\n\n| N | A | B |\n|---|---|---|\n\
+                 | x | {first} | =SUM(B2:B3) |\n| y | {second} | =C2 |\n"
+            );
+            let tables = tables(&source);
+            let rows = &tables[0];
+            assert_eq!((rows[2][1].as_str(), rows[0][2].as_str()), (total, total), "{language}");
+        }
+    }
+
     /// The last cell of each row of the last table.
     fn last_cells(source: &str) -> Vec<String> {
         let table = tables(source).pop().unwrap();
@@ -386,7 +401,7 @@ mod tests {
             last_cells(&format!("| A |\n|---|\n| {} |\n", cells.join(" |\n| "))).pop().unwrap()
         };
         assert_eq!(column(["09:30", "12:15", "=SUM(A2:A3)"]), "21:45");
-        assert_eq!(column(["1 234", "5", "=SUM(A2:A3)"]), "1,239");
+        assert_eq!(column(["1 234", "5", "=SUM(A2:A3)"]), "1 239");
         assert_eq!(column(["25.03.26", "05.03.26", "=MAX(A2:A3)"]), "25.03.2026");
     }
 
