@@ -171,13 +171,12 @@ fn currency(text: &str) -> (&str, Option<Currency>) {
     }
 }
 
-/// Codes of currencies, and the signs for the same currency.
-const CODES: [[&str; 2]; 12] = [
+/// Codes of currencies, and the signs for the same currency. `¥` is that of two.
+const CODES: [[&str; 2]; 11] = [
     ["US$", "$"],
     ["USD", "$"],
     ["EUR", "€"],
     ["GBP", "£"],
-    ["JPY", "¥"],
     ["INR", "₹"],
     ["KRW", "₩"],
     ["TRY", "₺"],

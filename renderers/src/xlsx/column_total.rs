@@ -101,9 +101,12 @@ impl TotalCell {
     }
 
     /// Decides whether the column has a total. Like SUBTOTAL it ignores cells that are not numbers, if
-    /// they are the minority.
-    pub fn decide(self, cells: &[ColumnCell]) -> ColumnTotal {
-        let column = ColumnContent::of(cells);
+    /// they are the minority. `counted` has no numbers.
+    pub fn decide(self, cells: &[ColumnCell], counted: Counted) -> ColumnTotal {
+        let mut column = ColumnContent { counted, ..ColumnContent::default() };
+        for cell in cells {
+            column.see(cell);
+        }
         if !self.is_named && !self.suits(&column) {
             return ColumnTotal::default();
         }
@@ -153,8 +156,9 @@ impl TotalCell {
 
     fn number_format(self, counted: &Counted, value: f64) -> Result<Option<String>, TotalProblem> {
         let is_share = counted.number_type() == Some(NumberType::Share);
-        if counted.currencies.len() > 1 {
-            Err(TotalProblem::Currencies(counted.currencies.clone()))
+        let currencies = counted.currencies();
+        if currencies.len() > 1 {
+            Err(TotalProblem::Currencies(currencies))
         } else if counted.has_some_percentages() {
             Err(TotalProblem::SomePercentages)
         } else if is_share && self.total == Total::Sum {
@@ -183,25 +187,21 @@ struct ColumnContent {
 }
 
 impl ColumnContent {
-    fn of(cells: &[ColumnCell]) -> Self {
-        let mut column = Self::default();
-        for cell in cells {
-            column.filled += usize::from(cell.value != Value::Blank);
-            match &cell.value {
-                Value::Number(number) => {
-                    column.values.push(*number);
-                    column.see_number(cell);
-                }
-                Value::Error(error) => column.error = column.error.or(Some(*error)),
-                value => {
-                    let text = value.text().unwrap_or_default();
-                    if !GAPS.contains(&text.trim()) {
-                        column.texts.push(text);
-                    }
+    fn see(&mut self, cell: &ColumnCell) {
+        self.filled += usize::from(cell.value != Value::Blank);
+        match &cell.value {
+            Value::Number(number) => {
+                self.values.push(*number);
+                self.see_number(cell);
+            }
+            Value::Error(error) => self.error = self.error.or(Some(*error)),
+            value => {
+                let text = value.text().unwrap_or_default();
+                if !GAPS.contains(&text.trim()) {
+                    self.texts.push(text);
                 }
             }
         }
-        column
     }
 
     fn see_number(&mut self, cell: &ColumnCell) {

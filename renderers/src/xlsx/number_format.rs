@@ -12,8 +12,10 @@ pub struct Counted {
     money: Option<String>,
     plain: Option<String>,
     share: Option<String>,
-    /// The currencies of the amounts.
-    pub currencies: Vec<&'static str>,
+    /// The currencies of the amounts, as they are written.
+    currencies: Vec<&'static str>,
+    /// The code of the currency that `¥` is in the language of the document.
+    yen: Option<&'static str>,
     /// The decimals of numbers written in the formula itself.
     written: usize,
     is_scientific: bool,
@@ -31,7 +33,20 @@ pub enum NumberType {
     Share,
 }
 
+/// The code of the currency that `¥` is in a language.
+pub fn yen_of(language: Option<&str>) -> Option<&'static str> {
+    match language?.split(['-', '_']).next()?.to_lowercase().as_str() {
+        "zh" => Some("CNY"),
+        "ja" => Some("JPY"),
+        _ => None,
+    }
+}
+
 impl Counted {
+    pub fn with_yen(yen: Option<&'static str>) -> Self {
+        Self { yen, ..Self::default() }
+    }
+
     pub fn see(&mut self, format: &str) {
         let kept = match format {
             "General" => return self.is_general = true,
@@ -112,6 +127,20 @@ impl Counted {
         }
     }
 
+    /// The different currencies. `¥` is that of the language, or else the only one of yen and renminbi
+    /// that also has amounts with its code.
+    pub fn currencies(&self) -> Vec<&'static str> {
+        let has = |code| self.currencies.contains(&code);
+        let only = match (has("JPY"), has("CNY")) {
+            (true, false) => Some("JPY"),
+            (false, true) => Some("CNY"),
+            _ => None,
+        };
+        let is_named_twice = self.yen.or(only).is_some_and(has);
+        let different = self.currencies.iter().filter(|known| **known != "¥" || !is_named_twice);
+        different.copied().collect()
+    }
+
     /// Whether some of the numbers are percentages and others are not.
     pub fn has_some_percentages(&self) -> bool {
         self.share.is_some() && (self.plain.is_some() || self.money.is_some() || self.is_general)
@@ -121,7 +150,7 @@ impl Counted {
     /// percentages.
     pub fn format(self, result: f64) -> Option<String> {
         let is_general = self.is_general && self.money.is_none();
-        if is_general || self.is_scientific || self.currencies.len() > 1 {
+        if is_general || self.is_scientific || self.currencies().len() > 1 {
             return None;
         }
         Some(match (self.money, self.plain, self.share) {

@@ -7,6 +7,7 @@ use rust_xlsxwriter::Image;
 use super::cells::Typed;
 use super::formula::{Expr, Grid, Tops, Value};
 use super::look::Column;
+use super::number_format::yen_of;
 use super::pictures::CELL_PICTURE_BYTES;
 use super::runs::Runs;
 use crate::Document;
@@ -77,7 +78,7 @@ impl<'a> Pages<'a> {
             links: 0,
             rtl: false,
             tables: VecDeque::new(),
-            grid: Grid::default(),
+            grid: Grid::with_yen(yen_of(document.meta.language.as_deref())),
             tops: Tops::default(),
             has_math: false,
             formulas_named: 0,

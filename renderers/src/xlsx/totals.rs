@@ -140,6 +140,8 @@ mod tests {
             (&["USD 1,000", "USD -5"], "USD 995"),
             (&["1,000", "1,000-", "2"], "2"),
             (&["100 €", "EUR 50"], "150 €"),
+            (&["¥1,000", "JPY 50,000"], "¥51,000"),
+            (&["¥1,000", "CNY 500"], "¥1,500"),
         ] {
             assert_eq!(summed(cells), (format!("| Total | {total} |"), vec![]), "{cells:?}");
         }
@@ -252,6 +254,26 @@ mod tests {
         let sentence = "The column “A” has no total, because only some of its numbers are \
                         percentages.";
         assert_eq!(warnings, [sentence]);
+    }
+
+    #[test]
+    fn the_sign_of_yen_and_renminbi_is_that_of_the_language_or_of_the_only_code() {
+        let (row, warnings) = summed(&["¥1,000", "JPY 50,000", "CNY 500"]);
+        assert_eq!(row, "| Total |  |");
+        assert!(warnings[0].ends_with("different currencies: ¥, JPY, CNY."), "{warnings:?}");
+        for (language, code, total) in [
+            ("zh", "CNY", Some("| 合计 | ¥1,500 |")),
+            ("zh", "JPY", None),
+            ("ja", "JPY", Some("| 合計 | ¥1,500 |")),
+            ("ja-JP", "CNY", None),
+        ] {
+            let (row, warnings) = last_row(&format!(
+                "---\nlang: {language}\n---\n\n<!-- total: sum -->\n\n| N | A |\n|---|---|\n\
+                 | x | ¥1,000 |\n| y | {code} 500 |\n"
+            ));
+            assert_eq!(warnings.is_empty(), total.is_some(), "{language}: {warnings:?}");
+            assert!(total.is_none_or(|total| row == total), "{language}: {row}");
+        }
     }
 
     #[test]

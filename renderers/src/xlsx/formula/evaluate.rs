@@ -42,6 +42,8 @@ pub struct Grid {
     pub(super) formats: HashMap<CellAt, Arc<str>>,
     /// Each format once.
     pub(super) known_formats: HashSet<Arc<str>>,
+    /// The code of the currency that `¥` is in the language of the document.
+    pub(super) yen: Option<&'static str>,
     /// The totals below tables, and what became of those that were computed.
     pub(super) totals: HashMap<CellAt, TotalCell>,
     pub(super) column_totals: HashMap<CellAt, ColumnTotal>,
@@ -105,6 +107,10 @@ impl RangeArea {
 }
 
 impl Grid {
+    pub fn with_yen(yen: Option<&'static str>) -> Self {
+        Self { yen, ..Self::default() }
+    }
+
     pub fn set(&mut self, row: u32, column: u16, value: Value) {
         self.see(row, column);
         self.values.insert((self.here, row, column), value);

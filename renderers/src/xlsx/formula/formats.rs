@@ -86,7 +86,7 @@ struct FormatSearch<'g> {
 impl FormatSearch<'_> {
     /// `None` if the result may be of another type than the numbers.
     fn counted(&mut self, table: u32, formula: &Expr) -> Option<Counted> {
-        let mut counted = Counted::default();
+        let mut counted = Counted::with_yen(self.grid.yen);
         self.collect(table, formula, &mut counted)?;
         Some(counted)
     }

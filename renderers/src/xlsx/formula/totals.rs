@@ -4,6 +4,7 @@ use super::evaluate::{CellAt, Grid, Stop};
 use super::expr::Expr;
 use super::value::Value;
 use crate::xlsx::column_total::{ColumnCell, ColumnTotal, TotalCell, TotalProblem};
+use crate::xlsx::number_format::Counted;
 
 impl Grid {
     /// Sets a total in a row of the current table.
@@ -37,7 +38,7 @@ impl Grid {
                 cells.push(ColumnCell { value, kind, format });
             }
         }
-        let found = total.decide(&cells);
+        let found = total.decide(&cells, Counted::with_yen(self.yen));
         let value = found.value.as_ref().map_or(Value::Blank, |(value, _)| Value::Number(*value));
         self.column_totals.insert(at, found);
         Ok(value)
