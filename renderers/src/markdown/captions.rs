@@ -12,9 +12,13 @@ use crate::Document;
 use crate::document::{
     Block, Inline, Item, List, caption_anchor, change_contents, each_in, plain_text,
 };
+use crate::package::measure::is_wide;
 use crate::package::text::begins_page;
 use crate::package::warnings::Warnings;
 use crate::package::words::{FIGURE, TABLE, caption};
+
+/// After a longer name, even Chinese or Japanese letters must be apart from it.
+const NAME_BYTES: usize = 200;
 
 /// The names of pictures by their URL.
 pub type Names = BTreeMap<String, String>;
@@ -231,6 +235,14 @@ impl Captions<'_> {
         }
     }
 
+    /// The longest name of a caption with which a text begins, if it is all of the text or if Chinese,
+    /// Japanese or Korean letters follow; else the text.
+    fn known<'t>(&self, text: &'t str) -> &'t str {
+        let wide = text.char_indices().filter(|(at, c)| *at < NAME_BYTES && is_wide(*c));
+        let mut ends = wide.map(|(at, _)| at).chain([text.len()]).rev().map(|end| &text[..end]);
+        ends.find(|name| self.labels.contains_key(*name)).unwrap_or(text)
+    }
+
     fn resolved(&self, text: &str, is_link: bool, unknown: &mut Vec<String>) -> Vec<Inline> {
         let (mut resolved, mut plain) = (Vec::new(), String::new());
         let mut rest = text;
@@ -238,10 +250,11 @@ impl Captions<'_> {
             plain.push_str(&rest[..at]);
             let name = &rest[at + 1..];
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, ':' | '-' | '_');
-            let name = &name[..name.find(|c| !is_part(c)).unwrap_or(name.len())];
-            // A part of a word, such as an e-mail address, is no reference.
+            let name = self.known(&name[..name.find(|c| !is_part(c)).unwrap_or(name.len())]);
+            // A part of an e-mail address is no reference. In scripts without spaces, words precede one.
             let before = text[..text.len() - rest.len() + at].chars().next_back();
-            let is_in_word = before.is_some_and(|c| c.is_alphanumeric() || "._%+-".contains(c));
+            let is_in_word =
+                before.is_some_and(|c| c.is_ascii_alphanumeric() || "._%+-".contains(c));
             match self.labels.get(name).filter(|_| !is_in_word) {
                 Some(label) if is_link => plain.push_str(&label.text),
                 Some(label) => {
@@ -433,6 +446,23 @@ mod tests {
         };
         let warnings: Vec<String> = document.warnings.iter().map(ToString::to_string).collect();
         assert_eq!(warnings, [said("fig:c"), said("tbl:a")]);
+    }
+
+    #[test]
+    fn references_stand_between_letters_of_chinese_and_japanese() {
+        for (text, shown) in [
+            ("见@fig:a。", "见图 1。"),
+            ("如@fig:a所示。", "如图 1所示。"),
+            ("図@fig:aを参照", "図图 1を参照"),
+            ("见@fig:图一所示", "见图 2所示"),
+            ("见a@fig:a", "见a@fig:a"),
+            ("@fig:ab", "@fig:ab"),
+        ] {
+            let source = format!(
+                "---\nlang: zh\n---\n{text}\n\n![A](a.png){{#fig:a}}\n\n![B](b.png){{#fig:图一}}"
+            );
+            assert_eq!(lines(&source)[0], shown, "{text}");
+        }
     }
 
     #[test]
