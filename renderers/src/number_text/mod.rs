@@ -19,8 +19,9 @@ const GENERAL_CHARS: i32 = 11;
 /// The number of decimals of its mantissa, if it has an exponent.
 const MANTISSA_DECIMALS: usize = 5;
 
-/// Longer texts, and formats longer than Excel's, are shown as they are.
+/// Longer texts are shown as they are.
 const TEXT_BYTES: usize = 4 * 32_767;
+/// The length of a format, which each cell reads. Longer ones than Excel's have no effect.
 const FORMAT_BYTES: usize = 1_024;
 
 /// The number as a cell of this format shows it, without the spaces that align it.
@@ -30,7 +31,7 @@ pub fn shown(value: f64, format: &str) -> String {
 
 /// The number in this format, with the spaces that align it.
 pub fn text(value: f64, format: &str) -> String {
-    if format.trim().is_empty() {
+    if format.trim().is_empty() || format.len() > FORMAT_BYTES {
         return general(value);
     }
     let format = NumberFormat::read(format);
@@ -62,6 +63,9 @@ pub fn shown_text(text: &str, format: &str) -> String {
 
 /// Whether a format shows dates or times.
 pub fn is_date(format: &str) -> bool {
+    if format.len() > FORMAT_BYTES {
+        return false;
+    }
     let format = NumberFormat::read(format);
     let first = format.numbers.first();
     first.is_some_and(|first| first.parts.iter().any(|part| matches!(part, FormatPart::Date(_))))
@@ -188,6 +192,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_format_longer_than_those_of_excel_has_no_effect() {
+        let format = |length: usize| format!("0\"{}\"", "x".repeat(length - 3));
+        let (long, longer) = (format(FORMAT_BYTES), format(FORMAT_BYTES + 1));
+        assert!(shown(5.0, &long).starts_with("5xx"));
+        assert_eq!(shown(5.0, &longer), "5");
+        assert_eq!(shown_text("a", &longer.replace('0', "@")), "a");
+    }
+
     /// The texts are those of LibreOffice.
     #[test]
     fn literals_between_digits_keep_their_place() {
@@ -293,6 +306,8 @@ mod tests {
         ] {
             assert_eq!(shown(value, format), text, "{value} {format}");
         }
+        let long = format!("yyyy{}", "[Red]".repeat(FORMAT_BYTES / 4));
+        assert!(!is_date(&long) && is_date(&long[..FORMAT_BYTES]));
         assert!(is_date("dd.mm.yyyy") && !is_date("#,##0.00\" days\"") && !is_date("[Red]0"));
         assert!(!shown(1e300, "yyyy-mm-dd").is_empty());
     }
