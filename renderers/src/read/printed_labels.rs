@@ -10,6 +10,8 @@ const SIGNS: [&str; 12] =
 const DASHES: [&str; 2] = ["–", "-"];
 /// A letter that is a bullet in Word, and a word in some languages.
 const LETTER: &str = "o";
+/// The maximum length of a label. A longer text is not looked through.
+const LABEL_BYTES: usize = 64;
 /// The largest number of an item, in digits.
 const DIGITS: usize = 3;
 /// The largest number of an item in Roman numerals.
@@ -87,6 +89,9 @@ impl PrintedLabel {
 
 impl OrdinalLabel {
     fn of(word: &str) -> Option<Self> {
+        if word.len() > LABEL_BYTES {
+            return None;
+        }
         let inner = word.strip_prefix('(');
         let core = inner.unwrap_or(word);
         let after = core.chars().next_back().filter(|sign| matches!(sign, '.' | ')'));
@@ -177,6 +182,8 @@ mod tests {
         {
             assert_eq!(PrintedLabel::of(word), None, "{word}");
         }
+        assert!(PrintedLabel::of(&"1.".repeat(LABEL_BYTES / 2)).is_some());
+        assert_eq!(PrintedLabel::of(&"1.".repeat(LABEL_BYTES)), None);
     }
 
     #[test]
