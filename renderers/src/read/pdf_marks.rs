@@ -10,8 +10,9 @@ const SMALL: f32 = 0.85;
 /// How far letters are at least raised or lowered, as a part of the height of their line.
 const RAISED: f32 = 0.15;
 const LOWERED: f32 = 0.05;
-/// The maximum length of a superscript with which a line begins.
+/// The maximum length of a superscript with which a line begins: in letters, and with spaces.
 const MARK: usize = 4;
+const MARK_BYTES: usize = 32;
 /// The signs of footnotes without a number.
 const SIGNS: &str = "*†‡§";
 
@@ -26,18 +27,18 @@ pub struct ScriptRun<'t> {
 }
 
 impl ScriptRun<'_> {
-    /// How the letters stand in the line of a piece. `open` is how those before them do.
-    pub fn script(&self, piece: Option<&TextPiece>, open: Script) -> Script {
+    /// How the letters stand beside those of their piece. `open` is how those before them do.
+    fn script(&self, letters: Option<PieceLetters>, open: Script) -> Script {
         if self.text.trim().is_empty() {
             return open;
         }
-        let script = match (self.tagged, piece) {
-            (Script::Level, Some(piece)) => of(self.y, self.height, piece.y, piece.height),
+        let script = match (self.tagged, letters) {
+            (Script::Level, Some(line)) => of(self.y, self.height, line.y, line.height),
             (tagged, _) => tagged,
         };
-        let is_mixed = || piece.is_some_and(|piece| bidi::has_rtl(&piece.text));
+        let is_mixed = letters.is_some_and(|letters| letters.has_rtl);
         // Tags would be reordered with the text.
-        if script != Script::Level && (bidi::has_rtl(self.text) || is_mixed()) {
+        if script != Script::Level && (is_mixed || bidi::has_rtl(self.text)) {
             return Script::Level;
         }
         script
@@ -45,12 +46,17 @@ impl ScriptRun<'_> {
 
     /// Marks the beginning of a piece, such as the number of a footnote, as a superscript of the line
     /// that begins with this run.
-    pub fn level(&self, piece: &mut TextPiece) {
-        let is_raised = of(piece.y, piece.height, self.y, self.height) == Script::Raised;
+    fn level(&self, piece: &mut TextPiece) {
+        // A long text is no mark, and is not looked through for each run.
+        if piece.text.len() > MARK_BYTES
+            || of(piece.y, piece.height, self.y, self.height) != Script::Raised
+        {
+            return;
+        }
         let mark = piece.text.trim();
         let is_mark = (1..=MARK).contains(&mark.chars().count())
             && mark.chars().all(|c| c.is_numeric() || SIGNS.contains(c));
-        if is_raised && is_mark && !bidi::has_rtl(self.text) {
+        if is_mark && !bidi::has_rtl(self.text) {
             let [opening, closing] = Script::Raised.tags();
             let space = &piece.text[piece.text.trim_end().len()..];
             piece.text = [opening, mark, closing, space].concat();
@@ -59,11 +65,32 @@ impl ScriptRun<'_> {
     }
 }
 
+/// What is known of the letters of a piece. Its first ones may be small, such as the limit of a sum, so
+/// that others are compared with the largest of them.
+#[derive(Clone, Copy, Default)]
+struct PieceLetters {
+    y: f32,
+    height: f32,
+    /// Whether some run from right to left.
+    has_rtl: bool,
+}
+
+impl PieceLetters {
+    fn add(&mut self, run: &ScriptRun) {
+        if run.height > self.height && !run.text.trim().is_empty() {
+            (self.y, self.height) = (run.y, run.height);
+        }
+        self.has_rtl |= bidi::has_rtl(run.text);
+    }
+}
+
 /// The marks that are open at the end of the last piece.
 #[derive(Default)]
 pub struct OpenMarks {
     link: Option<Rc<str>>,
     script: Script,
+    /// The letters of the last piece.
+    letters: PieceLetters,
 }
 
 impl OpenMarks {
@@ -75,7 +102,8 @@ impl OpenMarks {
         link: Option<Rc<str>>,
     ) -> String {
         run.level(piece);
-        let script = run.script(Some(&*piece), self.script);
+        let script = run.script(Some(self.letters), self.script);
+        self.letters.add(run);
         if link != self.link {
             self.end(Some(piece));
         } else if script != self.script {
@@ -92,6 +120,8 @@ impl OpenMarks {
         link: Option<Rc<str>>,
     ) -> String {
         self.end(last);
+        self.letters = PieceLetters::default();
+        self.letters.add(run);
         self.turn_to(link, run.script(None, Script::Level))
     }
 
@@ -167,7 +197,8 @@ mod tests {
 
     #[test]
     fn letters_that_are_smaller_and_raised_are_a_superscript() {
-        let line = piece("10", 100.0, 12.0);
+        let mut letters = PieceLetters::default();
+        letters.add(&run("10", 100.0, 12.0));
         for (run, wanted) in [
             (run("6", 104.0, 7.0), Script::Raised),
             (run("2", 98.0, 7.0), Script::Lowered),
@@ -177,9 +208,50 @@ mod tests {
             (run("ש", 104.0, 7.0), Script::Level),
             (ScriptRun { tagged: Script::Raised, ..run("6", 100.0, 12.0) }, Script::Raised),
         ] {
-            assert_eq!(run.script(Some(&line), Script::Level), wanted, "{}", run.text);
+            assert_eq!(run.script(Some(letters), Script::Level), wanted, "{}", run.text);
         }
         assert_eq!(run("6", 104.0, 7.0).script(None, Script::Level), Script::Level);
+    }
+
+    /// The text of a piece of these runs.
+    fn marked(runs: &[ScriptRun]) -> String {
+        let mut open = OpenMarks::default();
+        let mut line = piece("", runs[0].y, runs[0].height);
+        for (at, run) in runs.iter().enumerate() {
+            let opening = match at {
+                0 => open.begin(None, run, None),
+                _ => open.go_on(&mut line, run, None),
+            };
+            line.text.extend([opening.as_str(), run.text]);
+        }
+        open.end(Some(&mut line));
+        line.text
+    }
+
+    #[test]
+    fn letters_are_compared_with_the_largest_of_their_line() {
+        let [limit, energy, square] =
+            [run("𝑖=1 ", 93.0, 7.0), run("𝐸 = 𝑚𝑐", 100.0, 11.0), run("2", 104.0, 7.0)];
+        assert_eq!(marked(&[limit, energy, square]), "𝑖=1 𝐸 = 𝑚𝑐<sup>2</sup>");
+        let [space, word, star] =
+            [run(" ", 100.0, 20.0), run("word", 100.0, 11.0), run("*", 104.0, 7.0)];
+        assert_eq!(marked(&[space, word, star]), " word<sup>*</sup>");
+        let [hebrew, ten, six] =
+            [run("ש ", 100.0, 11.0), run("10", 100.0, 11.0), run("6", 104.0, 7.0)];
+        assert_eq!(marked(&[hebrew, ten, six]), "ש 106");
+    }
+
+    #[test]
+    fn many_superscripts_of_a_line_are_marked_in_linear_time() {
+        let mark = |count: usize| {
+            let pair = || [run("x", 100.0, 12.0), run("6", 104.0, 7.0)];
+            let runs: Vec<ScriptRun> = (0..count).flat_map(|_| pair()).collect();
+            let began = std::time::Instant::now();
+            assert_eq!(marked(&runs), "x<sup>6</sup>".repeat(count));
+            began.elapsed()
+        };
+        let (few, many) = (mark(500), mark(4_000));
+        assert!(many < few * 32, "{few:?} {many:?}");
     }
 
     #[test]
