@@ -17,6 +17,9 @@ use super::{
 /// The maximum number of rows without values that a merged cell adds.
 const MERGED_ROWS: u32 = 32;
 
+/// The functions that ask for the time.
+const TIMES: [&str; 2] = ["TODAY(", "NOW("];
+
 /// The text of cells by row and column.
 pub type Rows = BTreeMap<u32, BTreeMap<u32, String>>;
 
@@ -164,6 +167,8 @@ struct SheetReader<'w> {
     kind: String,
     style: usize,
     value: String,
+    /// Whether there is a value, which may be empty.
+    has_value: bool,
     formula: String,
     inline: String,
     place: WorkbookPlace,
@@ -185,6 +190,7 @@ impl<'w> SheetReader<'w> {
             kind: String::new(),
             style: 0,
             value: String::new(),
+            has_value: false,
             formula: String::new(),
             inline: String::new(),
             place: WorkbookPlace::Nowhere,
@@ -206,7 +212,7 @@ impl<'w> SheetReader<'w> {
                 self.found.hidden.add_columns(end("min"), end("max"));
             }
             "c" => self.begin_cell(element),
-            "v" => self.place = WorkbookPlace::Value,
+            "v" => (self.place, self.has_value) = (WorkbookPlace::Value, true),
             "f" => self.place = WorkbookPlace::Formula,
             "t" if self.hints == 0 => self.place = WorkbookPlace::Inline,
             "rPh" => self.hints += 1,
@@ -222,6 +228,7 @@ impl<'w> SheetReader<'w> {
         element.attribute("t").unwrap_or("n").clone_into(&mut self.kind);
         self.style = element.number("s").unwrap_or(0);
         self.value.clear();
+        self.has_value = false;
         self.formula.clear();
         self.inline.clear();
     }
@@ -273,7 +280,7 @@ impl<'w> SheetReader<'w> {
                 text.map(|text| styled(text)).unwrap_or_default()
             }
             "inlineStr" => styled(&unescaped(&self.inline)),
-            _ if value.is_empty() && !self.formula.trim().is_empty() => {
+            _ if value.is_empty() && !self.formula.trim().is_empty() && !self.is_empty_text() => {
                 self.found.uncalculated += 1;
                 format!("={}", self.formula.trim().replace("_xlfn.", ""))
             }
@@ -287,6 +294,13 @@ impl<'w> SheetReader<'w> {
             },
             _ => value.to_owned(),
         }
+    }
+
+    /// Whether the result of the formula is an empty text. The renderer stores one with a formula that
+    /// asks for the time, too, which it does not compute.
+    fn is_empty_text(&self) -> bool {
+        let formula = self.formula.to_ascii_uppercase();
+        self.kind == "str" && self.has_value && !TIMES.iter().any(|name| formula.contains(name))
     }
 
     /// A link of a cell, which follows the cells.

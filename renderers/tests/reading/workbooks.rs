@@ -1,6 +1,6 @@
 //! Excel workbooks.
 
-use renderers::read;
+use renderers::{Format, markdown, read, render};
 
 use super::{package, words, workbook};
 
@@ -115,6 +115,27 @@ fn sheets_are_read_as_they_are_displayed() {
                   | =SUM(A1:A1) | word |  |\n\nHidden rows: 2.\n\nHidden columns: C.\n\n## B (hidden)";
     assert_eq!(read.markdown, wanted);
     assert!(read.warnings.iter().any(|w| w.contains("no calculated value")), "{:?}", read.warnings);
+}
+
+/// A formula may have an empty text as its result. One that asks for the time has none in the workbooks
+/// that are made here.
+#[test]
+fn formulas_with_an_empty_result_are_empty_cells() {
+    let sheet = "<worksheet><sheetData><row r='1'><c r='A1' t='str'><f>IF(B2=\"\",\"\",1)</f><v></v></c>\
+        <c r='B1' t='str'><f>TODAY()+1</f><v/></c><c r='C1' t='str'><f>A2&amp;B2</f></c>\
+        <c r='D1'><f>B2*2</f><v></v></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet)]);
+    let read = read::to_markdown("a.xlsx", &book).unwrap();
+    assert!(
+        read.markdown.ends_with("\n\n| =TODAY()+1 | =A2&B2 | =B2*2 |\n| --- | --- | --- |"),
+        "{}",
+        read.markdown
+    );
+    assert!(read.warnings.iter().any(|w| w.starts_with("3 formulas")), "{:?}", read.warnings);
+    let source = "| a | b |\n|---|---|\n| =IF(1=1,\"\",5) | =TODAY() |\n";
+    let book = render(&markdown::read(source).unwrap(), Format::Xlsx).unwrap();
+    let read = read::to_markdown("a.xlsx", &book.bytes).unwrap();
+    assert!(read.markdown.contains("|  | =TODAY() |"), "{}", read.markdown);
 }
 
 /// Formats for texts, fractions and escaped characters.
