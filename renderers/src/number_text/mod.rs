@@ -61,14 +61,36 @@ pub fn shown_text(text: &str, format: &str) -> String {
     NumberFormat::read(format).text(text)
 }
 
-/// Whether a format shows dates or times.
-pub fn is_date(format: &str) -> bool {
+/// What a format shows of a date or time.
+pub struct DateFormat {
+    pub has_day: bool,
+    pub has_time: bool,
+    /// Whether the time has elapsed, as in `[h]:mm`, and may be longer than a day.
+    pub is_elapsed: bool,
+}
+
+/// What a format shows of a date or time, if it is one for them.
+pub fn date_format(format: &str) -> Option<DateFormat> {
     if format.len() > FORMAT_BYTES {
-        return false;
+        return None;
     }
     let format = NumberFormat::read(format);
-    let first = format.numbers.first();
-    first.is_some_and(|first| first.parts.iter().any(|part| matches!(part, FormatPart::Date(_))))
+    let parts = &format.numbers.first()?.parts;
+    let has = |signs: &[char]| {
+        let is =
+            |part: &FormatPart| matches!(part, FormatPart::Date(run) if run.starts_with(signs));
+        parts.iter().any(is)
+    };
+    parts.iter().any(|part| matches!(part, FormatPart::Date(_))).then(|| DateFormat {
+        has_day: has(&['y', 'd']),
+        has_time: has(&['h', 's', '[']),
+        is_elapsed: parts.iter().any(moment::is_elapsed),
+    })
+}
+
+/// Whether a format shows dates or times.
+pub fn is_date(format: &str) -> bool {
+    date_format(format).is_some()
 }
 
 /// The literals of a section around a number without a format.
@@ -310,5 +332,27 @@ mod tests {
         assert!(!is_date(&long) && is_date(&long[..FORMAT_BYTES]));
         assert!(is_date("dd.mm.yyyy") && !is_date("#,##0.00\" days\"") && !is_date("[Red]0"));
         assert!(!shown(1e300, "yyyy-mm-dd").is_empty());
+    }
+
+    #[test]
+    fn elapsed_times_count_all_hours_minutes_or_seconds() {
+        const SECOND: f64 = 1.0 / 86_400.0;
+        for (value, format, text) in [
+            (0.999_999_9, "[h]:mm:ss", "24:00:00"),
+            (3_599.6 * SECOND, "[h]:mm", "1:00"),
+            (3_599.4 * SECOND, "[h]:mm:ss", "0:59:59"),
+            (-900.0 * SECOND, "[h]:mm", "-0:15"),
+            (-900.0 * SECOND, "[h]:mm;([h]:mm)", "(0:15)"),
+            (-0.01 * SECOND, "[h]:mm", "0:00"),
+            (119.7 * SECOND, "[mm]:ss.0", "01:59.7"),
+            (119.7 * SECOND, "[mm]:ss", "02:00"),
+            (1.5, "[mm]:ss", "2160:00"),
+            (1.5, "[s]", "129600"),
+            (0.25, "[hh]:mm", "06:00"),
+        ] {
+            assert_eq!(shown(value, format), text, "{value} {format}");
+        }
+        let is_elapsed = |format| date_format(format).is_some_and(|format| format.is_elapsed);
+        assert!(is_elapsed("[mm]:ss") && is_elapsed("[Red][s]") && !is_elapsed("[Magenta]h:mm"));
     }
 }

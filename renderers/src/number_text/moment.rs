@@ -16,24 +16,16 @@ pub fn date_time(serial: f64) -> Option<NaiveDateTime> {
 /// A date or time in a section for it; `None` if there is no such date.
 pub fn moment(serial: f64, parts: &[FormatPart]) -> Option<String> {
     let at = date_time(serial)?;
-    let is_half = |run: &str| matches!(run, "am/pm" | "a/p");
-    let has_half = parts.iter().any(|part| matches!(part, FormatPart::Date(run) if is_half(run)));
-    let millis = format!("{:03}", at.and_utc().timestamp_subsec_millis());
+    let time = ShownTime::of(serial, at, parts);
+    let millis = format!("{:03}", time.millis % 1_000);
     let mut fraction = millis.chars();
-    let mut text = String::new();
+    let mut text = if time.is_negative { "-".to_owned() } else { String::new() };
     for (index, part) in parts.iter().enumerate() {
         match part {
             FormatPart::Date(run) => {
-                let is_minute = run.starts_with('m') && is_minute(parts, index);
-                let hour = if has_half { (at.hour() + 11) % 12 + 1 } else { at.hour() };
-                let shown = match run.as_str() {
-                    "m" if is_minute => at.minute().to_string(),
-                    "mm" if is_minute => format!("{:02}", at.minute()),
-                    "h" => hour.to_string(),
-                    "hh" => format!("{hour:02}"),
-                    run => piece(run, at, serial),
-                };
-                text.push_str(&shown);
+                let is_minute = matches!(run.as_str(), "m" | "mm") && is_minute(parts, index);
+                let is_time = is_minute || run.starts_with(['[', 'h', 's']);
+                text.push_str(&if is_time { time.unit(run) } else { piece(run, at) });
             }
             FormatPart::Point => text.push('.'),
             FormatPart::Comma => text.push(','),
@@ -45,6 +37,55 @@ pub fn moment(serial: f64, parts: &[FormatPart]) -> Option<String> {
     Some(text)
 }
 
+/// Whether a part counts hours, minutes or seconds beyond a greater unit.
+pub fn is_elapsed(part: &FormatPart) -> bool {
+    matches!(part, FormatPart::Date(run) if run.starts_with('['))
+}
+
+/// The time of a day, or one that has elapsed, which may be longer than a day.
+struct ShownTime {
+    millis: u64,
+    is_negative: bool,
+    /// Whether hours are counted to twelve.
+    has_half: bool,
+}
+
+impl ShownTime {
+    /// Elapsed times are rounded to what is shown of their seconds, as spreadsheet programs do.
+    fn of(serial: f64, at: NaiveDateTime, parts: &[FormatPart]) -> Self {
+        let is_half = |run: &str| matches!(run, "am/pm" | "a/p");
+        let has_half =
+            parts.iter().any(|part| matches!(part, FormatPart::Date(run) if is_half(run)));
+        if !parts.iter().any(is_elapsed) {
+            let seconds = u64::from(at.num_seconds_from_midnight());
+            let millis = seconds * 1_000 + u64::from(at.and_utc().timestamp_subsec_millis());
+            return Self { millis, is_negative: false, has_half };
+        }
+        let decimals = parts.iter().filter(|part| matches!(part, FormatPart::Digit(_))).count();
+        let step = [1_000.0, 100.0, 10.0, 1.0][decimals.min(3)];
+        let millis = ((serial.abs() * 86_400_000.0 / step).round() * step) as u64;
+        Self { millis, is_negative: serial < 0.0 && millis > 0, has_half }
+    }
+
+    /// The hours, minutes or seconds; in brackets, all of them.
+    fn unit(&self, run: &str) -> String {
+        let letters = run.trim_matches(['[', ']']);
+        let (seconds, most) = match letters.as_bytes().first() {
+            Some(b'h') => (3_600, 24),
+            Some(b'm') => (60, 60),
+            _ => (1, 60),
+        };
+        let count = self.millis / 1_000 / seconds;
+        let count = match seconds {
+            _ if run.starts_with('[') => count,
+            3_600 if self.has_half => (count + 11) % 12 + 1,
+            _ => count % most,
+        };
+        let width = letters.len().min(2);
+        format!("{count:0width$}")
+    }
+}
+
 /// `m` is a minute after hours and before seconds.
 fn is_minute(parts: &[FormatPart], at: usize) -> bool {
     let is = |part: Option<&FormatPart>, sign: char| matches!(part, Some(FormatPart::Date(run)) if run.trim_matches(['[', ']']).starts_with(sign));
@@ -52,8 +93,7 @@ fn is_minute(parts: &[FormatPart], at: usize) -> bool {
     is(parts[..at].iter().rev().find(dates), 'h') || is(parts[at + 1..].iter().find(dates), 's')
 }
 
-fn piece(run: &str, at: NaiveDateTime, serial: f64) -> String {
-    let seconds = (serial * 86_400.0).round();
+fn piece(run: &str, at: NaiveDateTime) -> String {
     match run {
         "yy" | "y" => format!("{:02}", at.year() % 100),
         _ if run.starts_with('y') => format!("{:04}", at.year()),
@@ -66,12 +106,6 @@ fn piece(run: &str, at: NaiveDateTime, serial: f64) -> String {
         "dd" => format!("{:02}", at.day()),
         "ddd" => at.format("%a").to_string(),
         "dddd" => at.format("%A").to_string(),
-        "s" => at.second().to_string(),
-        "ss" => format!("{:02}", at.second()),
-        "[h]" => format!("{:.0}", (seconds / 3_600.0).floor()),
-        "[hh]" => format!("{:02.0}", (seconds / 3_600.0).floor()),
-        "[m]" | "[mm]" => format!("{:.0}", (seconds / 60.0).floor()),
-        "[s]" | "[ss]" => format!("{seconds:.0}"),
         "a/p" => if at.hour() < 12 { "a" } else { "p" }.to_owned(),
         "am/pm" => if at.hour() < 12 { "AM" } else { "PM" }.to_owned(),
         _ => String::new(),

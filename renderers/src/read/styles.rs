@@ -6,7 +6,7 @@ use super::{
     reading::ReadError,
     xml::{XmlNode, walk},
 };
-use crate::number_text::{general, is_date, shown, shown_text};
+use crate::number_text::{date_format, general, shown, shown_text};
 
 /// The days between the two ways to count them.
 const DAYS_1904: f64 = 1_462.0;
@@ -30,14 +30,10 @@ impl Styles {
         let Some(format) = self.0.get(style).and_then(Option::as_deref) else {
             return general(value);
         };
-        if !is_date(format) {
-            return shown(value, format);
-        }
-        let lower = format.to_ascii_lowercase();
-        let (has_day, has_time) = (lower.contains(['y', 'd']), lower.contains(['h', 's']));
+        let Some(date) = date_format(format) else { return shown(value, format) };
         let serial = if since_1904 { value + DAYS_1904 } else { value };
-        match (has_day, has_time) {
-            _ if lower.contains("[h") => shown(value, "[h]:mm:ss"),
+        match (date.has_day, date.has_time) {
+            _ if date.is_elapsed => shown(value, "[h]:mm:ss"),
             // Serial numbers below one are times without a date.
             (false, true) => shown(value, "hh:mm:ss"),
             (true, _) if value < 1.0 => shown(value, "hh:mm:ss"),

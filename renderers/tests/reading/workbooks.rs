@@ -69,6 +69,22 @@ fn a_time_of_day_is_read_as_one() {
     assert!(read.contains("| 12:00:00 | 2026-03-31 12:00:00 | 2026-03-31 |"), "{read}");
 }
 
+/// Times that have elapsed may be longer than a day, and negative. The names of colours and days in
+/// other words are no part of a date.
+#[test]
+fn elapsed_times_are_read_with_all_of_their_hours() {
+    let styles = "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='[mm]:ss'/>\
+        <numFmt numFmtId='171' formatCode='[h]:mm'/><numFmt numFmtId='172' formatCode='[Red]hh:mm'/>\
+        </numFmts><cellXfs><xf numFmtId='170'/><xf numFmtId='171'/><xf numFmtId='172'/></cellXfs>\
+        </styleSheet>";
+    let sheet = "<worksheet><sheetData><row r='1'><c r='A1' s='0'><v>1.5</v></c>\
+        <c r='B1' s='1'><v>-0.01041666667</v></c><c r='C1' s='1'><v>0.9999999</v></c>\
+        <c r='D1' s='2'><v>46112.5</v></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/styles.xml", styles)]);
+    let read = words("a.xlsx", &book);
+    assert!(read.contains("| 36:00:00 | -0:15:00 | 24:00:00 | 12:00:00 |"), "{read}");
+}
+
 /// The cells as a spreadsheet shows them: number formats, links, hidden parts, and formulas that
 /// were never calculated, as scripts write them.
 #[test]
