@@ -247,7 +247,7 @@ fn numbers_comments_charts_and_hidden_sheets_of_opendocument_are_kept() {
          <t:p>three</t:p></t:list-item></t:list>",
     );
     let reading = to_markdown("x.odt", &text).unwrap();
-    let wanted = "1. one[^comment-1]!\n2. two\n  - in\n\nbetween\n\n3. three\n\n## Comments\n\n\
+    let wanted = "1. one[^comment-1]!\n2. two\n    - in\n\nbetween\n\n3. three\n\n## Comments\n\n\
                   [^comment-1]: Ann: Is this right?";
     assert_eq!(reading.markdown, wanted);
     let chart = "<o:document-content xmlns:o='o' xmlns:t='t' xmlns:table='b' xmlns:c='c'><o:body><c:chart>\

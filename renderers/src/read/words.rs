@@ -9,11 +9,15 @@ pub struct Words {
     text: String,
     /// Whether the last block was a list item, which the next one follows without an empty line.
     in_list: bool,
+    /// How far the items of each open level indent those in them.
+    indents: Vec<usize>,
     /// Whether the last block was a paragraph of a quote.
     in_quote: bool,
     cells: usize,
 }
 
+/// The maximum depth of an item.
+const DEPTH: usize = 9;
 /// The maximum number of headers and footers that are read.
 const EDGES: usize = 200;
 
@@ -91,6 +95,15 @@ impl ItemMark {
             Self::Number(number) => format!("{number}."),
             Self::Task(done) => format!("- [{}]", if *done { 'x' } else { ' ' }),
             Self::Label(label) => label.clone(),
+        }
+    }
+
+    /// How far items in this one are indented: at least by the width of its mark, as CommonMark wants.
+    fn indent(&self) -> usize {
+        match self {
+            Self::Bullet | Self::Task(_) => 2,
+            Self::Number(_) => (self.written().len() + 1).max(4),
+            Self::Label(_) => 4,
         }
     }
 }
@@ -232,12 +245,16 @@ impl Words {
             return;
         }
         let text = line_starts::escaped(text);
-        let wide = if matches!(mark, ItemMark::Bullet | ItemMark::Task(_)) { 1 } else { 2 };
-        let indent = "  ".repeat(depth.min(9) * wide);
-        let more = format!("\n{indent}  ");
         if !self.in_list {
             self.gap();
+            self.indents.clear();
         }
+        self.indents.truncate(depth.min(DEPTH));
+        // Levels without an item are those of a list like this one.
+        self.indents.resize(depth.min(DEPTH), mark.indent());
+        let indent = " ".repeat(self.indents.iter().sum());
+        self.indents.push(mark.indent());
+        let more = format!("\n{indent}  ");
         self.text.extend([&indent, &mark.written(), " ", &text.replace('\n', &more), "\n"]);
         (self.in_list, self.in_quote) = (true, false);
     }
@@ -367,6 +384,33 @@ mod tests {
         words.item(1, &ItemMark::Label("i.".into()), "two");
         words.item(0, &ItemMark::Number(3), "three");
         assert_eq!(words.finish(), "Before\n\nb) one\n  more\n    i. two\n3. three");
+    }
+
+    #[test]
+    fn items_are_indented_by_the_marks_of_those_that_they_are_in() {
+        let mut words = Words::default();
+        for (depth, mark) in [
+            (0, ItemMark::Number(1)),
+            (1, ItemMark::Bullet),
+            (2, ItemMark::Number(1)),
+            (3, ItemMark::Task(false)),
+            (1, ItemMark::Number(1000)),
+            (2, ItemMark::Bullet),
+            (0, ItemMark::Bullet),
+            (1, ItemMark::Label("a)".into())),
+        ] {
+            words.item(depth, &mark, "x");
+        }
+        let wanted = "1. x\n    - x\n      1. x\n          - [ ] x\n    1000. x\n          - x\n\
+                      - x\n  a) x";
+        assert_eq!(words.finish(), wanted);
+        let mut words = Words::default();
+        words.item(0, &ItemMark::Number(1), "x");
+        words.item(2, &ItemMark::Bullet, "two levels in it");
+        words.paragraph("between");
+        words.item(1, &ItemMark::Bullet, "a list that begins within");
+        let wanted = "1. x\n      - two levels in it\n\nbetween\n\n  - a list that begins within";
+        assert_eq!(words.finish(), wanted);
     }
 
     #[test]
