@@ -307,16 +307,6 @@ impl WordBody {
     }
 }
 
-/// The opening mark of a part of a formula on one line.
-pub fn math_mark(name: &str) -> &'static str {
-    match name {
-        "num" => "(",
-        "sub" => "_(",
-        "sup" => "^(",
-        _ => "√(",
-    }
-}
-
 /// Duplicate content, former properties such as `tcPrChange`, and content that is not text.
 fn is_skipped(name: &str) -> bool {
     matches!(

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    docx::math_mark,
+    equations::Equation,
     symbol_fonts,
     words::{Line, Marks, Script},
     xml::XmlElement,
@@ -30,6 +30,9 @@ pub struct WordParagraph {
     /// The target of the open link.
     link: Option<String>,
     change: Option<OpenChange>,
+    /// The open equation, and the change that it is in.
+    equation: Option<Equation>,
+    outer_change: Option<OpenChange>,
 }
 
 /// The formatting of a run.
@@ -75,6 +78,9 @@ impl WordParagraph {
 
     /// Handles an element that belongs to the paragraph.
     pub fn open(&mut self, element: &XmlElement) {
+        if let Some(equation) = &mut self.equation {
+            equation.open(element);
+        }
         match element.name.as_str() {
             "r" => self.runs.push(WordRun::default()),
             "sym" if self.in_run() => {
@@ -93,7 +99,11 @@ impl WordParagraph {
             "vanish" if self.in_run() && self.change.is_none() && element.is_on() => {
                 self.change = OpenChange::of("vanish");
             }
-            "num" | "sub" | "sup" | "deg" => self.plain(math_mark(&element.name)),
+            // Inside a run, it is a property.
+            "oMath" if self.equation.is_none() && !self.in_run() => {
+                self.equation = Some(Equation::begin());
+                self.outer_change = self.change.take();
+            }
             "noBreakHyphen" => self.push("-"),
             "footnoteReference" | "endnoteReference" | "commentReference" => {
                 self.plain(&format!("[^{}]", note_name(element)));
@@ -143,14 +153,19 @@ impl WordParagraph {
                 }
             }
             "ins" | "moveTo" | "del" | "moveFrom" if !self.in_run() => self.end_change(),
-            "num" => self.plain(")/("),
-            "sub" | "sup" | "deg" | "den" => self.plain(")"),
             "hyperlink" => {
                 if let Some(target) = self.link.take() {
                     self.plain(&format!("]({target})"));
                 }
             }
             _ => {}
+        }
+        if let Some(text) = self.equation.as_mut().and_then(|equation| equation.close(name)) {
+            self.equation = None;
+            self.change = self.outer_change.take();
+            if !text.is_empty() {
+                self.push(&text);
+            }
         }
     }
 
@@ -187,7 +202,11 @@ impl WordParagraph {
         if let Some(change) = self.change.as_mut().filter(|change| !change.is_open) {
             change.is_open = true;
             self.has_changes |= !change.is_hidden();
-            self.line.push_plain(change.opening);
+            let opening = change.opening;
+            self.plain(opening);
+        }
+        if let Some(equation) = &mut self.equation {
+            return equation.text(text);
         }
         let marks = self.runs.last().map(|run| run.marks).unwrap_or_default();
         self.line.push(text, marks);
@@ -200,7 +219,10 @@ impl WordParagraph {
     }
 
     fn plain(&mut self, text: &str) {
-        self.line.push_plain(text);
+        match &mut self.equation {
+            Some(equation) => equation.text(text),
+            None => self.line.push_plain(text),
+        }
     }
 }
 

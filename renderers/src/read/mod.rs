@@ -5,7 +5,7 @@
 //! - `reading`: the result or error of a conversion
 //! - `archive`, `links`, `xml`: parts of a package, their relationships, and XML parsing without
 //!   entities
-//! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments
+//! - `chart`: charts of Office files as tables; `asides`: their diagrams and comments; `equations`
 //! - `words`: paragraphs, formatting, lists and tables as Markdown; `line_starts`: what is escaped in
 //!   them; `item_labels`: the labels of numbered items; `tables`: tables being read
 //! - [`view`]: pictures for vision models
@@ -33,6 +33,7 @@ mod docx_lists;
 mod docx_paragraphs;
 mod docx_styles;
 mod email;
+mod equations;
 mod escapes;
 mod fonts;
 mod grid;

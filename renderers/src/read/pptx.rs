@@ -6,8 +6,8 @@ use super::{
     archive::Archive,
     asides::{self, AsideComment, Comments},
     chart,
-    docx::math_mark,
     docx_lists::task,
+    equations::Equation,
     limits,
     links::{escaped, links, within},
     pptx_lists::{Numbering, SlideLists},
@@ -182,7 +182,8 @@ struct SlideReader {
     /// If set, only this type of placeholder is read.
     only: Option<&'static str>,
     in_text: bool,
-    in_formula: bool,
+    /// The open equation.
+    equation: Option<Equation>,
     /// The number of open elements of duplicate content.
     skipped: usize,
 }
@@ -196,8 +197,11 @@ impl SlideReader {
             XmlNode::Close(_) if self.skipped > 0 => self.skipped -= 1,
             XmlNode::Text(_) if self.skipped > 0 => {}
             XmlNode::Open(element) => self.open(element),
-            XmlNode::Text(text) if self.in_text && self.in_formula => self.plain(text),
             XmlNode::Text(text) if self.in_text => {
+                if let Some(equation) = &mut self.equation {
+                    equation.text(text);
+                    return Ok(());
+                }
                 self.turn_to(self.run_target.clone());
                 if let Some(line) = &mut self.line {
                     line.push(text, self.marks);
@@ -210,6 +214,9 @@ impl SlideReader {
     }
 
     fn open(&mut self, element: &XmlElement) {
+        if let Some(equation) = &mut self.equation {
+            equation.open(element);
+        }
         match element.name.as_str() {
             "sp" | "pic" | "graphicFrame" => self.placeholder.clear(),
             "ph" => element.attribute("type").unwrap_or("body").clone_into(&mut self.placeholder),
@@ -249,10 +256,7 @@ impl SlideReader {
                 self.turn_to(None);
                 self.plain("\n");
             }
-            "oMath" => self.in_formula = true,
-            "num" | "sub" | "sup" | "deg" if self.in_formula => {
-                self.plain(math_mark(&element.name));
-            }
+            "oMath" if self.equation.is_none() => self.equation = Some(Equation::begin()),
             "tbl" => self.tables.open(),
             "tr" => self.tables.row(),
             "tc" => {
@@ -289,12 +293,13 @@ impl SlideReader {
     }
 
     fn close(&mut self, name: &str) -> Result<(), ReadError> {
+        if let Some(text) = self.equation.as_mut().and_then(|equation| equation.close(name)) {
+            self.equation = None;
+            self.plain(&text);
+        }
         match name {
             "t" => self.in_text = false,
             "r" => (self.in_run, self.run_target) = (false, None),
-            "oMath" => self.in_formula = false,
-            "num" if self.in_formula => self.plain(")/("),
-            "sub" | "sup" | "deg" | "den" if self.in_formula => self.plain(")"),
             "p" => self.flush_paragraph(),
             "tc" => self.tables.end_cell(),
             "tbl" => self.tables.close(&mut self.words)?,

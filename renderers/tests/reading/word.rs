@@ -37,6 +37,26 @@ fn structure_of_word_styles_and_comments_in_place_are_read() {
     assert_eq!(words("a.docx", &file), wanted);
 }
 
+/// Parentheses, roots and limits are elements of an equation and no text.
+#[test]
+fn equations_of_word_files_and_slides_keep_their_meaning() {
+    let source = r"With $\left(a+b\right)^2+\sqrt{x}+\int_0^1 f$ in a line.";
+    for (format, name) in [(Format::Docx, "a.docx"), (Format::Pptx, "a.pptx")] {
+        let rendered = render(&markdown::read(source).unwrap(), format).unwrap();
+        let read = words(name, &rendered.bytes);
+        assert!(read.contains("With (a+b)^(2)+√(x)+∫_(0)^(1)f in a line."), "{read}");
+    }
+    let run = |text: &str| format!("<m:r><m:t>{text}</m:t></m:r>");
+    let document = format!(
+        "<w:document xmlns:w='w' xmlns:m='m'><w:body><w:p><m:oMath>{}<w:del>{}</w:del></m:oMath><w:ins>\
+         <m:oMath>{}</m:oMath></w:ins></w:p></w:body></w:document>",
+        run("a"),
+        run("+b"),
+        run("c")
+    );
+    assert_eq!(words("a.docx", &package(&[("word/document.xml", &document)])), "a{--+b--}{++c++}");
+}
+
 /// In a Word of another language, the ids of the styles are translated and the names are not.
 #[test]
 fn titles_and_subtitles_of_word_files_are_headings() {
