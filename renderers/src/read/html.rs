@@ -65,7 +65,9 @@ pub fn to_markdown(html: &str) -> Result<HtmlText, ReadError> {
             html_marks::preformatted(handlers, element, in_tables.is_open())
         })
         .build();
-    let markdown = converter.tree_to_markdown(&tree(html)?);
+    let tree = tree(html)?;
+    html_marks::keep_scripts_apart(&tree);
+    let markdown = converter.tree_to_markdown(&tree);
     Ok(HtmlText { markdown, warnings: tables.warnings() })
 }
 

@@ -1,16 +1,44 @@
 //! Elements of HTML pages that the converter would read as plain text: superscripts, subscripts,
 //! deleted and preformatted text.
 
+use std::rc::Rc;
+
 use htmd::{
     Element, Node,
     element_handler::{HandlerResult, Handlers},
 };
+use markup5ever_rcdom::NodeData;
 
 use super::{
     docx_frames::fenced,
     html,
     html_tables::{attribute, name},
 };
+
+/// Puts a comment between superscripts or subscripts that follow each other. The converter joins equal
+/// neighbours, so that two notes would be one with another number.
+pub fn keep_scripts_apart(tree: &Rc<Node>) {
+    let mut todo = vec![tree.clone()];
+    while let Some(node) = todo.pop() {
+        let mut children = node.children.borrow_mut();
+        todo.extend(children.iter().cloned());
+        if !children.windows(2).any(|pair| are_equal_scripts(&pair[0], &pair[1])) {
+            continue;
+        }
+        let mut apart: Vec<Rc<Node>> = Vec::with_capacity(children.len());
+        for child in children.drain(..) {
+            if apart.last().is_some_and(|last| are_equal_scripts(last, &child)) {
+                apart.push(Node::new(NodeData::Comment { contents: "".into() }));
+            }
+            apart.push(child);
+        }
+        *children = apart;
+    }
+}
+
+fn are_equal_scripts(one: &Node, other: &Node) -> bool {
+    matches!(name(one), Some("sup" | "sub")) && name(one) == name(other)
+}
 
 /// A superscript or subscript. Without its tag, 10⁶ would be 106.
 pub fn script(handlers: &dyn Handlers, element: Element) -> Option<HandlerResult> {

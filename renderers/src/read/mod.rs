@@ -12,8 +12,8 @@
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs`, `docx_styles` and `symbol_fonts`,
 //!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and
-//!   `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `escapes` and
-//!   `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
+//!   `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
+//!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
 //!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines` and `grid`, `html`
 //!   with `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
 //!   `rtf_places`, `rtf_tables`, `rtf_rows`, `rtf_changes`, `rtf_notes` and `rtf_fields`, `rows`,
@@ -25,6 +25,7 @@
 pub(crate) mod archive;
 mod asides;
 mod bidi;
+mod cell_texts;
 pub mod charset;
 mod chart;
 mod docx;

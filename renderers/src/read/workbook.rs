@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     archive::Archive,
+    cell_texts::{CellText, shared_strings},
     escapes::unescaped,
     hidden::HiddenParts,
     limits, links,
@@ -113,41 +114,13 @@ fn sheet_part(element: &XmlElement, targets: &HashMap<String, String>) -> Option
     Some(SheetPart { name, part: links::within("xl", target), is_hidden })
 }
 
-/// The shared strings, without phonetic hints.
-fn shared_strings(xml: &[u8]) -> Result<Vec<String>, ReadError> {
-    let (mut strings, mut open, mut hints) = (Vec::new(), false, 0);
-    walk(xml, |node| {
-        match node {
-            XmlNode::Open(element) => match element.name.as_str() {
-                "si" => strings.push(String::new()),
-                "t" => open = hints == 0,
-                "rPh" => hints += 1,
-                _ => {}
-            },
-            XmlNode::Text(text) if open => {
-                if let Some(last) = strings.last_mut() {
-                    last.push_str(text);
-                }
-            }
-            XmlNode::Close("t") => open = false,
-            XmlNode::Close("rPh") => hints -= 1,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    for string in strings.iter_mut().filter(|string: &&mut String| string.contains("_x")) {
-        *string = unescaped(string);
-    }
-    Ok(strings)
-}
-
 /// The part of a cell that the current text belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WorkbookPlace {
     Value,
     Formula,
-    Inline,
-    Nowhere,
+    /// A text of runs, if it is one of the cell.
+    Runs,
 }
 
 struct SheetReader<'w> {
@@ -170,9 +143,9 @@ struct SheetReader<'w> {
     /// Whether there is a value, which may be empty.
     has_value: bool,
     formula: String,
-    inline: String,
+    /// The text of runs.
+    inline: CellText,
     place: WorkbookPlace,
-    hints: usize,
 }
 
 impl<'w> SheetReader<'w> {
@@ -192,9 +165,8 @@ impl<'w> SheetReader<'w> {
             value: String::new(),
             has_value: false,
             formula: String::new(),
-            inline: String::new(),
-            place: WorkbookPlace::Nowhere,
-            hints: 0,
+            inline: CellText::default(),
+            place: WorkbookPlace::Runs,
         }
     }
 
@@ -214,11 +186,9 @@ impl<'w> SheetReader<'w> {
             "c" => self.begin_cell(element),
             "v" => (self.place, self.has_value) = (WorkbookPlace::Value, true),
             "f" => self.place = WorkbookPlace::Formula,
-            "t" if self.hints == 0 => self.place = WorkbookPlace::Inline,
-            "rPh" => self.hints += 1,
             "hyperlink" => self.link(element),
             "mergeCell" => drop(self.merge(element)),
-            _ => {}
+            _ => self.inline.open(element),
         }
     }
 
@@ -230,24 +200,22 @@ impl<'w> SheetReader<'w> {
         self.value.clear();
         self.has_value = false;
         self.formula.clear();
-        self.inline.clear();
+        self.inline = CellText::default();
     }
 
     fn text(&mut self, text: &str) {
         match self.place {
             WorkbookPlace::Value => self.value.push_str(text),
             WorkbookPlace::Formula => self.formula.push_str(text),
-            WorkbookPlace::Inline => self.inline.push_str(text),
-            WorkbookPlace::Nowhere => {}
+            WorkbookPlace::Runs => self.inline.text(text),
         }
     }
 
     fn close(&mut self, name: &str) {
         match name {
-            "v" | "f" | "t" => self.place = WorkbookPlace::Nowhere,
-            "rPh" => self.hints = self.hints.saturating_sub(1),
+            "v" | "f" => self.place = WorkbookPlace::Runs,
             "c" => self.end_cell(),
-            _ => {}
+            _ => self.inline.close(name),
         }
     }
 
@@ -279,7 +247,7 @@ impl<'w> SheetReader<'w> {
                     value.trim().parse().ok().and_then(|at: usize| self.book.strings.get(at));
                 text.map(|text| styled(text)).unwrap_or_default()
             }
-            "inlineStr" => styled(&unescaped(&self.inline)),
+            "inlineStr" => styled(&std::mem::take(&mut self.inline).finish()),
             _ if value.is_empty() && !self.formula.trim().is_empty() && !self.is_empty_text() => {
                 self.found.uncalculated += 1;
                 format!("={}", self.formula.trim().replace("_xlfn.", ""))

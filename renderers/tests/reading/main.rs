@@ -158,8 +158,12 @@ fn raised_and_lowered_letters_are_marked_in_all_formats() {
             assert!(read.contains(&wanted), "{name}, {wanted}: {read}");
         }
     }
-    let page = "<p>10<sup>6</sup> units, H<sub> 2 </sub>O<sup></sup>";
-    let wanted = "10<sup>6</sup> units, H <sub>2</sub> O";
+    let table = "| a | b |\n|---|---|\n| x | 10<sup>6</sup> m H<sub>2</sub>O |\n";
+    let file = render(&markdown::read(table).unwrap(), Format::Xlsx).unwrap().bytes;
+    let read = words("a.xlsx", &file);
+    assert!(read.contains("| 10<sup>6</sup> m H<sub>2</sub>O |"), "{read}");
+    let page = "<p>10<sup>6</sup> units, H<sub> 2 </sub>O<sup></sup> a<sup>1</sup><sup>2</sup>";
+    let wanted = "10<sup>6</sup> units, H <sub>2</sub> O a<sup>1</sup><sup>2</sup>";
     assert_eq!(words("a.html", page.as_bytes()), wanted);
     let mail = format!("From: a@b.c\r\nSubject: S\r\nContent-Type: text/html\r\n\r\n{page}");
     assert!(words("a.eml", mail.as_bytes()).contains(wanted));

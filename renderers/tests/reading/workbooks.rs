@@ -163,10 +163,15 @@ fn texts_and_fractions_are_read_as_they_are_displayed() {
         </cellXfs></styleSheet>";
     let sheet = "<worksheet><sheetData><row r='1'><c r='A1' s='0' t='str'><v>Lee</v></c>\
         <c r='B1' s='1'><v>2.5</v></c><c r='C1' s='2'><v>40</v></c><c r='D1' s='3'><v>-5</v></c>\
-        <c r='E1' t='inlineStr'><is><t>a_x0041_</t></is></c></row></sheetData></worksheet>";
+        <c r='E1' t='inlineStr'><is><t>a_x0041_</t></is></c><c r='F1' t='inlineStr'><is><r><t>10</t></r>\
+        <r><rPr><vertAlign val='superscript'/></rPr><t>6</t></r><r><t> m</t></r><rPh><t>x</t></rPh></is></c>\
+        </row></sheetData></worksheet>";
     let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/styles.xml", styles)]);
     let read = words("a.xlsx", &book);
-    assert!(read.contains("| Mr. Lee | 2 1/2 | fail | (5) | Mr. aA |"), "{read}");
+    assert!(
+        read.contains("| Mr. Lee | 2 1/2 | fail | (5) | Mr. aA | Mr. 10<sup>6</sup> m |"),
+        "{read}"
+    );
 }
 
 /// The rows of a merged cell are marked, also those without other values.
