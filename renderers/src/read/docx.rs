@@ -13,6 +13,7 @@ use super::{
     docx_styles::{self, NamedStyle, styles},
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
+    symbol_fonts,
     tables::{MERGED_LEFT, MERGED_UP, Tables},
     words::{EdgeTexts, Words},
     xml::{XmlElement, XmlNode, walk},
@@ -52,12 +53,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     if body.has_changes {
         warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
     }
-    if !body.unknown_fonts.is_empty() {
-        let fonts: Vec<String> = body.unknown_fonts.into_iter().take(5).collect();
-        let fonts = fonts.join(", ");
-        warnings
-            .push(format!("Symbols without a Unicode character are shown as \u{fffd}: {fonts}."));
-    }
+    warnings.extend(symbol_fonts::warning(&body.unknown_fonts));
     warnings.extend(body.tables.warnings.iter().map(|warning| (*warning).to_owned()));
     Ok(Reading { warnings, ..Reading::of(Kind::Docx, body.words.finish()) })
 }

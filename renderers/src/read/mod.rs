@@ -16,7 +16,7 @@
 //!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
 //!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines` and `grid`, `html`
 //!   with `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
-//!   `rtf_places`, `rtf_tables`, `rtf_rows`, `rtf_changes`, `rtf_notes` and `rtf_fields`, `rows`,
+//!   `rtf_places`, `rtf_tables`, `rtf_rows`, `rtf_changes`, `rtf_notes`, `rtf_fields` and `rtf_fonts`, `rows`,
 //!   `charset`: one file per format
 //!
 //! Parsers of third-party formats occasionally panic, overflow or loop: call this in a separate
@@ -69,6 +69,7 @@ mod rows;
 mod rtf;
 mod rtf_changes;
 mod rtf_fields;
+mod rtf_fonts;
 mod rtf_notes;
 mod rtf_places;
 mod rtf_rows;

@@ -1,8 +1,8 @@
 //! Rich Text Format (Microsoft's specification, 1.9.1): text, formatting, lists and tables.
-//! Pictures, headers, text boxes, comments and ignorable groups are skipped; of the fields, links are
-//! read.
+//! Pictures, headers, text boxes, comments and ignorable groups are skipped; of the fields, links and
+//! symbols are read.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
@@ -10,11 +10,13 @@ use super::{
     charset, labels, limits,
     reading::{Kind, ReadError, Reading},
     rtf_changes::RtfChange,
-    rtf_fields::hyperlink,
+    rtf_fields::{hyperlink, symbol},
+    rtf_fonts::RtfFonts,
     rtf_notes::{RtfLine, RtfNotes},
     rtf_places::{RtfPlace, place},
     rtf_tables::RtfTables,
     rtf_tokens::{RtfToken, next},
+    symbol_fonts,
     words::{Marks, Script, Words},
 };
 
@@ -89,9 +91,7 @@ struct Rtf {
     groups: Vec<Group>,
     group: Group,
     encoding: Option<&'static Encoding>,
-    /// The encodings of fonts that specify a charset.
-    fonts: HashMap<usize, &'static Encoding>,
-    usual_font: usize,
+    fonts: RtfFonts,
     /// Text that is not decoded yet.
     bytes: Vec<u8>,
     /// The first surrogate of a pair.
@@ -186,10 +186,10 @@ impl Rtf {
             "uc" => group.stand_in = count,
             "u" => self.unicode(number.unwrap_or(0)),
             "ansicpg" => self.encoding = charset::of_page(count.unwrap_or(0)),
-            "deff" => self.usual_font = count.unwrap_or(0),
-            "fcharset" => self.font(charset::of_font(count.unwrap_or(1))),
-            "cpg" => self.font(charset::of_page(count.unwrap_or(0))),
-            "fldrslt" => self.begin_link(),
+            "deff" => self.fonts.usual = count.unwrap_or(0),
+            "fcharset" => self.fonts.charset(group.font, count.unwrap_or(1)),
+            "cpg" => self.fonts.encoding(group.font, charset::of_page(count.unwrap_or(0))),
+            "fldrslt" => self.begin_result(),
             name => match place(name) {
                 Some(place) => {
                     self.group.place = before_star.unwrap_or(self.group.place);
@@ -223,11 +223,19 @@ impl Rtf {
     }
 
     /// Begins the text of a field, which may be a link.
-    fn begin_link(&mut self) {
-        let link = hyperlink(&std::mem::take(&mut self.instruction));
-        if let Some(link) = link.filter(|_| self.is_shown()) {
+    fn begin_result(&mut self) {
+        let instruction = std::mem::take(&mut self.instruction);
+        if !self.is_shown() {
+            return;
+        }
+        if let Some(link) = hyperlink(&instruction) {
             self.line.begin_link(link);
             self.group.in_link = true;
+        }
+        if let Some(symbol) = symbol(&instruction) {
+            self.push(&symbol.to_string());
+            // The text is the same symbol, or empty.
+            self.group.place = RtfPlace::Nowhere;
         }
     }
 
@@ -257,12 +265,6 @@ impl Rtf {
         Ok(())
     }
 
-    fn font(&mut self, encoding: Option<&'static Encoding>) {
-        if let (Some(font), Some(encoding)) = (self.group.font, encoding) {
-            self.fonts.insert(font, encoding);
-        }
-    }
-
     /// A UTF-16 code unit, followed by a fallback for older readers.
     fn unicode(&mut self, number: i32) {
         let unit = number as u16;
@@ -271,6 +273,7 @@ impl Rtf {
             self.half = Some(unit);
         } else {
             let text: String = char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect();
+            let text = self.fonts.characters(self.group.font, text);
             self.push(&text);
         }
         self.skip = self.group.stand_in.unwrap_or(1);
@@ -279,9 +282,12 @@ impl Rtf {
     fn decode(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
-            let own = self.fonts.get(&self.group.font.unwrap_or(self.usual_font)).copied();
-            let encoding = own.or(self.encoding).unwrap_or(WINDOWS_1252);
-            self.push(&encoding.decode_without_bom_handling(&bytes).0);
+            let font = self.group.font;
+            if self.group.place == RtfPlace::Fonts {
+                return self.fonts.name(font, &String::from_utf8_lossy(&bytes));
+            }
+            let text = self.fonts.text(font, &bytes, self.encoding.unwrap_or(WINDOWS_1252));
+            self.push(&text);
         }
     }
 
@@ -299,7 +305,7 @@ impl Rtf {
             RtfPlace::Lost(what) if !text.trim().is_empty() => {
                 self.lost.insert(what);
             }
-            RtfPlace::Lost(_) | RtfPlace::NestedRow | RtfPlace::Nowhere => {}
+            RtfPlace::Lost(_) | RtfPlace::NestedRow | RtfPlace::Fonts | RtfPlace::Nowhere => {}
         }
     }
 
@@ -356,6 +362,7 @@ impl Rtf {
         if self.has_changes {
             warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
         }
+        warnings.extend(symbol_fonts::warning(&self.fonts.unknown));
         warnings.extend(self.tables.warnings.iter().map(|warning| (*warning).to_owned()));
         Ok(Reading { warnings, ..reading })
     }
@@ -569,6 +576,22 @@ mod tests {
         ] {
             assert_eq!(markdown(&format!("{{\\rtf1 {text}}}")), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn letters_of_symbol_fonts_are_the_symbols_that_they_show() {
+        let fonts = "{\\fonttbl{\\f0 Calibri;}{\\f13\\fnil\\fcharset2 Wingdings;}\
+            {\\f3\\fcharset2{\\*\\panose 05}Symbol;}{\\f4\\fcharset2 Webdings;}}";
+        let fields = "{\\field{\\*\\fldinst SYMBOL 224 \\\\f Wingdings}{\\fldrslt \\f13\\'e0}}\
+            {\\field{\\*\\fldinst SYMBOL 252 \\\\f \"Wingdings\" \\\\s 10}{\\fldrslt\\f13}}";
+        let rtf = format!(
+            "{{\\rtf1\\ansi{fonts}A {{\\f13 \\'e0}} B {{\\f13\\'fc}}{{\\f3 a\\u-3933?}}{{\\f4 x}}\
+             {{\\f13\\'01}} {fields}\\par}}"
+        );
+        let reading = read(rtf.as_bytes()).unwrap();
+        assert_eq!(reading.markdown, "A → B ✔α≤x\u{fffd} →✔");
+        let unknown = "Symbols without a Unicode character are shown as \u{fffd}: Wingdings.";
+        assert_eq!(reading.warnings, [unknown]);
     }
 
     #[test]

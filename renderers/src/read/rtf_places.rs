@@ -1,18 +1,8 @@
 //! The destinations of the groups of an RTF file.
 
 /// Groups whose content is not text of the document.
-const SKIPPED: [&str; 10] = [
-    "fonttbl",
-    "colortbl",
-    "stylesheet",
-    "info",
-    "pict",
-    "object",
-    "nonesttables",
-    "xe",
-    "tc",
-    "tcn",
-];
+const SKIPPED: [&str; 9] =
+    ["colortbl", "stylesheet", "info", "pict", "object", "nonesttables", "xe", "tc", "tcn"];
 
 /// The destination of a group's text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -27,6 +17,8 @@ pub enum RtfPlace {
     Instruction,
     /// The properties of a row of a table in a cell, which end the row.
     NestedRow,
+    /// The names of fonts.
+    Fonts,
     Nowhere,
     /// Dropped with a warning.
     Lost(&'static str),
@@ -38,6 +30,7 @@ pub fn place(name: &str) -> Option<RtfPlace> {
         "footnote" => RtfPlace::Note,
         "listtext" | "pntext" => RtfPlace::Mark,
         "fldinst" => RtfPlace::Instruction,
+        "fonttbl" => RtfPlace::Fonts,
         "nesttableprops" => RtfPlace::NestedRow,
         "header" | "headerl" | "headerr" | "headerf" | "footer" | "footerl" | "footerr"
         | "footerf" => RtfPlace::Lost("Headers and footers"),

@@ -1,5 +1,26 @@
 //! The Unicode characters of fonts that draw symbols in the place of letters.
 
+use std::collections::BTreeSet;
+
+/// The number of fonts that a warning names.
+const NAMED: usize = 5;
+
+/// Whether the characters of a font are known.
+pub fn is_known(font: &str) -> bool {
+    matches!(
+        font.to_ascii_lowercase().as_str(),
+        "wingdings" | "wingdings 2" | "wingdings 3" | "symbol"
+    )
+}
+
+/// The warning about fonts with symbols that are not known.
+pub fn warning(fonts: &BTreeSet<String>) -> Option<String> {
+    let named: Vec<&str> = fonts.iter().take(NAMED).map(String::as_str).collect();
+    let named = named.join(", ");
+    let warning = || format!("Symbols without a Unicode character are shown as \u{fffd}: {named}.");
+    (!fonts.is_empty()).then(warning)
+}
+
 /// Whether a character is the code of a symbol, to which Office adds 0xF000.
 pub fn is_code(c: char) -> bool {
     matches!(c, '\u{f020}'..='\u{f0ff}')
