@@ -129,21 +129,19 @@ impl<'a> Plot<'a> {
             (&self.chart.y, &self.chart.x)
         };
         if let Some(name) = up {
-            canvas.text(
-                Point(14.0, self.top - 10.0),
-                TextAnchor::Start,
-                &short(name, 60),
-                Ink::Quiet,
-            );
+            let name = canvas.short(name, 60);
+            canvas.text(Point(14.0, self.top - 10.0), TextAnchor::Start, &name, Ink::Quiet);
         }
         if let Some(name) = self.chart.y2.as_ref().filter(|_| !self.right_ys.is_empty()) {
             let at = Point(WIDTH - 14.0, self.top - 10.0);
-            canvas.text(at, TextAnchor::End, &short(name, 40), Ink::Quiet);
+            let name = canvas.short(name, 40);
+            canvas.text(at, TextAnchor::End, &name, Ink::Quiet);
         }
         if let Some(name) = across {
             let low = if self.is_slanted { self.slanted_height() } else { 0.0 };
             let at = Point(middle, self.bottom + 2.0 * LINE + low);
-            canvas.text(at, TextAnchor::Middle, &short(name, 80), Ink::Quiet);
+            let name = canvas.short(name, 80);
+            canvas.text(at, TextAnchor::Middle, &name, Ink::Quiet);
         }
         if self.chart.kind == ChartKind::Scatter {
             for tick in &self.xs {
@@ -207,20 +205,22 @@ impl<'a> Plot<'a> {
     /// The names of the categories. Only where there is not even room for a line, as with the days
     /// of a year, they are every second, third, … name.
     fn categories(&self, canvas: &mut Canvas<'_>) {
-        let fitted = |name: &str, room: f64| {
-            let letters = (name.chars().count() as f64 * room / width(name).max(1.0)) as usize;
-            short(name, letters.max(2))
+        let letters = |name: &str, room: f64| {
+            let letters = name.chars().count() as f64 * room / width(name).max(1.0);
+            (letters as usize).max(2)
         };
         let every = (13.0 / self.step()).ceil().max(1.0) as usize;
         for (at, name) in self.chart.categories.iter().enumerate().step_by(every) {
-            let (band, name) = (self.band(at), short(name, 40));
+            let (band, name) = (self.band(at), canvas.short(name, 40));
             if self.chart.is_horizontal {
                 let at = Point(self.left - 8.0, band + 4.0);
-                canvas.text(at, TextAnchor::End, &fitted(&name, NAMES), Ink::Name);
+                let name = canvas.short(&name, letters(&name, NAMES));
+                canvas.text(at, TextAnchor::End, &name, Ink::Name);
             } else if self.is_slanted {
                 // A name does not rise above the left edge.
                 let room = (SLANTED / SLOPE).min(band / RUN - 4.0);
-                canvas.slanted(Point(band + 4.0, self.bottom + 14.0), &fitted(&name, room));
+                let name = canvas.short(&name, letters(&name, room));
+                canvas.slanted(Point(band + 4.0, self.bottom + 14.0), &name);
             } else {
                 canvas.text(Point(band, self.bottom + 16.0), TextAnchor::Middle, &name, Ink::Name);
             }
@@ -414,7 +414,7 @@ mod tests {
 
     fn drawn(source: &str) -> String {
         let palette = [Color::read("112233").unwrap()];
-        String::from_utf8(svg::draw(&read(source).unwrap(), &palette, "A")).unwrap()
+        String::from_utf8(svg::draw(&read(source).unwrap(), &palette, "A").svg).unwrap()
     }
 
     #[test]
@@ -457,7 +457,7 @@ mod tests {
     fn values_on_bars_contrast_with_them() {
         let source = "type: stacked bar\n\nk,S,T\na,40,30";
         let palette = ["1F4E79", "E3B23C"].map(|color| Color::read(color).unwrap());
-        let svg = String::from_utf8(svg::draw(&read(source).unwrap(), &palette, "A")).unwrap();
+        let svg = String::from_utf8(svg::draw(&read(source).unwrap(), &palette, "A").svg).unwrap();
         for (color, value) in [("FFFFFF", 40), ("1F2328", 30)] {
             assert!(svg.contains(&format!("fill=\"#{color}\">{value}<")), "{svg}");
         }

@@ -23,11 +23,19 @@ const INK: &str = "#3a4149";
 pub(super) const QUIET: &str = "#6b7580";
 pub(super) const GRID: &str = "#dde2e7";
 
+/// A chart that was drawn.
+pub struct DrawnChart {
+    /// The picture as SVG.
+    pub svg: Vec<u8>,
+    /// Whether names had no room, which [`CUT`] reports.
+    pub has_cut_names: bool,
+}
+
 /// Draws the chart. `palette` has the colour of each series in order; `faces` lists font names in
 /// order of preference.
-pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
+pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> DrawnChart {
     let high = height(chart);
-    let mut canvas = Canvas { out: String::new(), palette };
+    let mut canvas = Canvas { out: String::new(), palette, has_cut_names: false };
     let _ = write!(
         canvas.out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{high}\" \
@@ -37,7 +45,8 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
     let _ = write!(canvas.out, "<desc>{}</desc>", escaped(&chart.description()));
     let mut top = 10.0;
     if let Some(title) = &chart.title {
-        canvas.text(Point(WIDTH / 2.0, 22.0), TextAnchor::Middle, &short(title, 80), Ink::Title);
+        let title = canvas.short(title, 80);
+        canvas.text(Point(WIDTH / 2.0, 22.0), TextAnchor::Middle, &title, Ink::Title);
         top = 36.0;
     }
     let bottom = high - 8.0 - legend(&mut canvas, chart, high);
@@ -47,17 +56,11 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> Vec<u8> {
         Plot::new(chart, top..bottom).draw(&mut canvas);
     }
     canvas.out.push_str("</svg>");
-    canvas.out.into_bytes()
+    DrawnChart { svg: canvas.out.into_bytes(), has_cut_names: canvas.has_cut_names }
 }
 
 /// What is reported of a chart with names that are cut.
 pub const CUT: &str = "Long names of a chart are cut; its description has them in full.";
-
-/// Whether names had no room in a chart that was drawn.
-pub fn has_cut_names(svg: &[u8]) -> bool {
-    let end = "…</text>".as_bytes();
-    svg.windows(end.len()).any(|part| part == end)
-}
 
 /// Every row of horizontal bars and every slice needs a line.
 fn height(chart: &Chart) -> f64 {
@@ -75,6 +78,7 @@ fn height(chart: &Chart) -> f64 {
 pub(super) struct Canvas<'a> {
     pub(super) out: String,
     palette: &'a [Color],
+    has_cut_names: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -109,6 +113,13 @@ pub(super) struct Bounds {
 impl Canvas<'_> {
     pub(super) fn color(&self, at: usize) -> Color {
         self.palette[at % self.palette.len()]
+    }
+
+    /// Shortens a text to fit, and notes that it was cut.
+    pub(super) fn short(&mut self, text: &str, letters: usize) -> String {
+        let short = short(text, letters);
+        self.has_cut_names |= short != text;
+        short
     }
 
     pub(super) fn text(&mut self, at: Point, anchor: TextAnchor, text: &str, ink: Ink) {
@@ -190,7 +201,7 @@ fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
     let names: Vec<String> = match chart.kind {
         ChartKind::Pie | ChartKind::Donut => return 0.0,
         _ if chart.series.len() < 2 => return 0.0,
-        _ => chart.series.iter().map(|series| short(&series.name, 40)).collect(),
+        _ => chart.series.iter().map(|series| canvas.short(&series.name, 40)).collect(),
     };
     let mut lines: Vec<Vec<(usize, f64)>> = vec![Vec::new()];
     let mut used = 0.0;
@@ -254,7 +265,7 @@ fn pie(canvas: &mut Canvas<'_>, chart: &Chart, rows: Range<f64>) {
     let mut y = center.1 - shown as f64 * LINE / 2.0 + 13.0;
     for (at, value) in values.iter().enumerate().take(shown) {
         let share = (value / total * 1000.0).round() / 10.0;
-        let name = short(&chart.categories[at], 30);
+        let name = canvas.short(&chart.categories[at], 30);
         let text = match chart.labels {
             Labels::None => name,
             _ => format!("{name}: {} ({share} %)", number(*value)),
@@ -288,11 +299,33 @@ mod tests {
             for rows in ["k,S <&>\n1,5\n2,\n3,7.5", "k,S\n0,1", "k,S\n1,0.00001\n2,1e12"] {
                 let chart =
                     read(&format!("type: {kind}\ntitle: \"T\"\nx: X\ny: Y\n{rows}")).unwrap();
-                let svg = String::from_utf8(draw(&chart, &colors, "A")).unwrap();
+                let svg = String::from_utf8(draw(&chart, &colors, "A").svg).unwrap();
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
                 let mut reader = quick_xml::Reader::from_str(&svg);
                 while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
             }
+        }
+    }
+
+    #[test]
+    fn names_that_are_cut_are_noted_wherever_they_are() {
+        let colors = [Color::read("112233").unwrap()];
+        let is_cut = |source: &str| draw(&read(source).unwrap(), &colors, "A").has_cut_names;
+        let long = "A name without room ".repeat(6);
+        for source in [
+            format!("type: pie\n\nk,S\n{long},1\nb,2"),
+            format!("type: donut\nlabels: none\n\nk,S\n{long},1\nb,2"),
+            format!("type: bar\n\nk,S\n{long},1\nb,2"),
+            format!("type: horizontal bar\n\nk,S\n{long},1\nb,2"),
+            format!("type: line\n\nk,S,{long}\na,1,2"),
+            format!("type: bar\ntitle: {long}\n\nk,S\na,1"),
+            format!("type: bar\ny: {long}\n\nk,S\na,1"),
+        ] {
+            assert!(is_cut(&source), "{source}");
+        }
+        for kind in ["pie", "bar", "horizontal bar"] {
+            let source = format!("type: {kind}\ntitle: And …\n\nk,S\nOthers…,1\nb…,2");
+            assert!(!is_cut(&source), "{source}");
         }
     }
 }

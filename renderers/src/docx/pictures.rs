@@ -48,12 +48,12 @@ impl Draw<'_> {
 
     /// A chart as a vector picture, with its full text as the description.
     pub fn chart(&mut self, xml: &mut Xml, chart: &Chart, place: Place) {
-        let svg =
+        let drawn =
             svg::draw(chart, &self.look.palette(), &format!("{}, sans-serif", self.look.body));
-        if svg::has_cut_names(&svg) {
+        if drawn.has_cut_names {
             self.warnings.add(svg::CUT);
         }
-        match Picture::of_vector(svg.into(), self.fonts) {
+        match Picture::of_vector(drawn.svg.into(), self.fonts) {
             Ok(picture) => {
                 xml.open("w:p", &[]);
                 let align = if place.level > 0 { Align::Start } else { Align::Center };

@@ -207,10 +207,10 @@ impl Drawing<'_> {
     fn chart(&mut self, chart: &Chart) -> Content {
         let palette = look(&self.document.meta).palette();
         let drawn = svg::draw(chart, &palette, &self.faces);
-        if svg::has_cut_names(&drawn) {
+        if drawn.has_cut_names {
             self.warn(svg::CUT);
         }
-        match images::vector(&drawn) {
+        match images::vector(&drawn.svg) {
             Ok(picture) => {
                 image(&picture, &chart.description(), self.room).aligned(Alignment::CENTER)
             }

@@ -24,6 +24,7 @@ use std::{
 use super::expr::{Cell, Expr};
 use super::lookup;
 use super::value::{Value, binary, map};
+use super::value_kind::ValueKind;
 use crate::xlsx::column_total::{ColumnTotal, TotalCell};
 
 /// The maximum number of cells that a formula may reference, counting whole ranges.
