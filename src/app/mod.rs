@@ -189,10 +189,10 @@ impl App {
 
     /// Loads the tools that are not part of the program.
     async fn load_tools(&self, servers_within: Duration) -> Result<()> {
-        let deadline = Instant::now() + servers_within;
-        tools::connect_mcp(self, &self.variables, deadline).await?;
+        let deadline = || Instant::now() + servers_within;
+        tools::connect_mcp(self, &self.variables, deadline()).await?;
         self.update_wasm_tools().await?;
-        self.update_installed_servers(deadline).await
+        self.update_installed_servers(deadline()).await
     }
 
     /// Starts all loops except for the web server.

@@ -37,8 +37,11 @@ use crate::{
     worker::{Worker, hooks::HookSandbox},
 };
 
-/// How long a start waits for the tools of MCP servers. Those of slower servers follow.
-pub(super) const SERVERS_WITHIN: Duration = Duration::from_secs(5);
+/// How long a start waits for the tools of the configured MCP servers, and then for those of the
+/// installed ones. Tools of slower servers follow. Calls that were approved or interrupted before
+/// the start end if their tool is missing, so this is the time that a server has to connect, and some
+/// for its list.
+pub(super) const SERVERS_WITHIN: Duration = Duration::from_secs(20);
 /// How long a command waits that needs the tools of all servers and then ends.
 pub const ALL_SERVERS_WITHIN: Duration = Duration::from_mins(1);
 

@@ -78,7 +78,11 @@ story! {
         let servers = std::mem::take(&mut world.config.mcp);
         world.node().await;
         world.config.mcp = servers;
-        let given = Overrides { sandbox: Some(world.sandbox.clone()), ..Overrides::default() };
+        let given = Overrides {
+            sandbox: Some(world.sandbox.clone()),
+            servers_within: Some(Duration::from_secs(2)),
+            ..Overrides::default()
+        };
         let begun = Instant::now();
         let app = App::open(&world.config, &world.variables, given).await.unwrap();
         let took = begun.elapsed();
