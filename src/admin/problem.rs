@@ -95,7 +95,7 @@ pub const PROBLEM: &str = "application/problem+json";
 pub struct Problem {
     status: StatusCode,
     text: ProblemText,
-    /// Whether nothing was done, and the same request can be sent again in a moment.
+    /// Whether the same request can be sent again in a moment.
     can_be_repeated: bool,
 }
 
@@ -197,7 +197,7 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, text)
     }
 
-    /// Nothing was done, because something did not answer; the same request can be sent again.
+    /// Something did not answer: the same request can be sent again.
     pub fn try_again(text: impl Into<ProblemText>) -> Self {
         Self { can_be_repeated: true, ..Self::new(StatusCode::SERVICE_UNAVAILABLE, text) }
     }

@@ -122,7 +122,7 @@ async fn kept(
         body: String::from_utf8_lossy(&body).into_owned(),
     };
     let answer = match parts.extensions.get::<ContainsSecret>() {
-        // Nothing was done.
+        // The same request can be sent again.
         _ if parts.headers.contains_key(RETRY_AFTER) => None,
         _ if parts.status.is_server_error() => (twice == Repetition::More).then(unknown_outcome),
         None => Some(answer),

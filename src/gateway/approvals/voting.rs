@@ -40,23 +40,11 @@ pub(super) async fn vote(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<VoteResult> {
-    let has_discarded = discard_lost(tx, approval, voter, now).await?;
+    discard_lost(tx, approval, voter, now).await?;
     let earlier = votes::of(tx, &approval.id).await?;
     let account = Account::new(&voter.channel, &voter.speaker.id);
     let own = identities::accounts(tx, &account).await?;
     let is_new = !earlier.iter().any(|vote| own.contains(&vote.account()));
-    let is_known = |vote: &&CastVote| {
-        let doubt = voter.doubt(&approval.id, &vote.channel, &vote.person);
-        doubt.is_none() || own.contains(&vote.account())
-    };
-    let (added, needed) = (usize::from(is_new), approval.approvers.needed);
-    let known = votes::names(earlier.iter().filter(is_known));
-    if known.len() + added < needed && votes::names(&earlier).len() + added >= needed {
-        if has_discarded {
-            show_votes(tx, approval, &votes::names(&earlier), now).await?;
-        }
-        return Ok(VoteResult::Waits(DecisionReply::roles_unknown(voter)));
-    }
     if is_new {
         votes::vote(tx, &approval.id, voter, now).await?;
         let fact = Fact::about(AuditKind::Voted, approval, &voter.speaker.id)
@@ -64,23 +52,31 @@ pub(super) async fn vote(
         audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
     }
     let all = votes::of(tx, &approval.id).await?;
-    let known = votes::names(all.iter().filter(is_known));
+    let is_known = |vote: &&CastVote| {
+        let doubt = voter.doubt(&approval.id, &vote.channel, &vote.person);
+        doubt.is_none() || own.contains(&vote.account())
+    };
+    let (known, needed) = (votes::names(all.iter().filter(is_known)), approval.approvers.needed);
     if known.len() >= needed {
         return Ok(VoteResult::Enough(known));
     }
-    let votes = show_votes(tx, approval, &votes::names(&all), now).await?;
+    let names = votes::names(&all);
+    let votes = show_votes(tx, approval, &names, now).await?;
+    if names.len() >= needed {
+        return Ok(VoteResult::Waits(DecisionReply::roles_unknown(voter)));
+    }
     let text = if is_new { votes.as_str() } else { voter.words().grant_texts.already_voted };
     Ok(VoteResult::Waits(DecisionReply::new(DecisionOutcome::Done, text)))
 }
 
 /// Discards the votes of people who may no longer decide, or whose account is not linked to one that
-/// counts any more. Returns whether there were some.
+/// counts any more.
 async fn discard_lost(
     tx: &mut Tx<'_>,
     approval: &Approval,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<bool> {
+) -> Result<()> {
     let mut facts = Vec::new();
     for vote in votes::of(tx, &approval.id).await? {
         let (channel, person) = (vote.channel.as_str(), vote.person.as_str());
@@ -97,9 +93,7 @@ async fn discard_lost(
         let fact = Fact::about(AuditKind::VoteDiscarded, approval, person);
         facts.push(fact.with("channel", channel));
     }
-    let has_discarded = !facts.is_empty();
-    audit::append(tx, approval.conversation.as_str(), facts, now).await?;
-    Ok(has_discarded)
+    audit::append(tx, approval.conversation.as_str(), facts, now).await
 }
 
 /// Withdraws a vote.

@@ -128,7 +128,8 @@ story! {
         world.room.hides_roles(true);
         presses(world, ("3", &["admin"]), "Allow once").await;
         assert_snapshot!(world.room.toasts().last().unwrap(), @"The roles in this chat couldn't be checked, because the platform didn't answer. Please try again.");
-        assert_snapshot!(world.shown(), @"Allow **delete**? … 1 of 2: Bob [Allow once] [Deny] [Withdraw vote]");
+        assert_eq!(world.deletions(), 0);
+        assert_snapshot!(world.shown(), @"Allow **delete**? … 2 of 2: Bob, Eve [Allow once] [Deny] [Withdraw vote]");
         world.room.hides_roles(false);
         world.clock.advance(TimeDelta::seconds(3));
         world.model_will(say("Done."));
@@ -211,6 +212,26 @@ story! {
         presses(world, ("2", &[]), "Allow once").await;
         world.model_will(say("Done."));
         presses(world, ("3", &[]), "Allow once").await;
+        assert_eq!(world.deletions(), 1, "{}", world.shown());
+    }
+}
+
+story! {
+    /// A vote whose voter has unknown roles does not hold up others.
+    /// Proves A13.
+    async fn enough_known_votes_allow_beside_an_unknown_one(world: &mut World) {
+        world.guard("{ approvers = { who = ['admins', 'role:approver'], needed = 2 } }");
+        world.allow = ["1", "2", "3", "4"].map(str::to_owned).to_vec();
+        world.settings.roles = ["3", "4"].map(|id| (id.to_owned(), Role::Approver)).into();
+        world.room.calls("-70", "2", &["admin"]);
+        asked_in_group(world).await;
+        presses(world, ("2", &["admin"]), "Allow once").await;
+        world.room.hides_roles(true);
+        presses(world, ("3", &[]), "Allow once").await;
+        assert_eq!(world.deletions(), 0, "the roles of 2 are unknown");
+        world.clock.advance(TimeDelta::seconds(3));
+        world.model_will(say("Done."));
+        presses(world, ("4", &[]), "Allow once").await;
         assert_eq!(world.deletions(), 1, "{}", world.shown());
     }
 }
