@@ -2,7 +2,8 @@
 //!
 //! Prints one line of JSON with their addresses and the bot's token. After that, each line of the
 //! standard input is a message of Ann to the bot, and each message of the bot is printed as a line
-//! of JSON. The model calls `render_pdf` when it is asked for a report, and `write_file` for a note.
+//! of JSON, again when it is edited. The model calls `render_pdf` when it is asked for a report, and
+//! `write_file` for a note.
 
 use fakes::{
     llm::{Answer, FakeLlm, Request, text},
@@ -28,13 +29,16 @@ async fn main() -> io::Result<()> {
             ann.user_says(chat, "Ann", &line);
         }
     });
-    let mut printed = 0;
+    let mut printed: Vec<String> = Vec::new();
     loop {
         let shown = telegram.messages(chat);
-        for message in shown.iter().skip(printed).filter(|message| message.from_bot) {
-            writeln!(io::stdout(), "{}", json!({ "text": message.text }))?;
+        printed.resize(shown.len(), String::new());
+        for (message, printed) in shown.iter().zip(&mut printed) {
+            if message.from_bot && *printed != message.text {
+                printed.clone_from(&message.text);
+                writeln!(io::stdout(), "{}", json!({ "text": message.text }))?;
+            }
         }
-        printed = shown.len();
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
