@@ -1,4 +1,4 @@
-//! The MCP client against a server that asks too much.
+//! The MCP client against a server that asks people, and asks too much.
 
 use super::testing::{McpFixture, named, run};
 use crate::{
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-async fn tools_of(fixture: &McpFixture) -> Vec<Arc<dyn Tool>> {
-    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
-    let config = fixture.moody(&json!([tool("nag"), tool("flood"), tool("echo")]));
+async fn tools_of(fixture: &McpFixture, names: &[&str]) -> Vec<Arc<dyn Tool>> {
+    let tool = |name: &&str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let config = fixture.moody(&names.iter().map(tool).collect());
     fixture.tools(config).await.expect("tools")
 }
 
@@ -31,12 +31,49 @@ fn nags(times: usize, unanswered: usize) -> Value {
     json!({ "times": times, "unanswered": unanswered })
 }
 
+/// If nobody can answer an elicitation, the model is told what was asked.
+#[tokio::test]
+async fn an_elicitation_that_nobody_can_answer_is_reported() {
+    let fixture = McpFixture::new().await;
+    let tools = tools_of(&fixture, &["ask"]).await;
+    let told = run(&tools, "m_ask", json!({})).await.expect("a result");
+    assert!(told.starts_with("cancel\n[The server asked, and got no answer"), "{told}");
+    assert!(told.contains("Which colour?"));
+}
+
+/// After a call was cancelled, the server may still ask on its behalf. Nobody else gets the question.
+#[tokio::test]
+async fn the_elicitation_of_a_cancelled_call_reaches_nobody_else() {
+    let fixture = McpFixture::new().await;
+    let tools = tools_of(&fixture, &["slow", "ask"]).await;
+    let mut cancelled = ToolFixture::new();
+    cancelled.context.person.id = "bob".into();
+    let mut progress = cancelled.context.progress.subscribe();
+    let call = named(&tools, "m_slow").run(json!({}), &cancelled.context);
+    let watching = async {
+        progress.changed().await.expect("progress");
+        cancelled.context.cancelled.cancel();
+    };
+    let (ended, ()) = tokio::join!(call, watching);
+    assert!(ended.is_err());
+
+    let asked = async |person: &str| {
+        let mut place = ToolFixture::new();
+        place.context.person.id = person.into();
+        let result = named(&tools, "m_ask").run(json!({}), &place.context).await;
+        result.expect("a result").text
+    };
+    assert_eq!(asked("ann").await, "decline", "declined without asking Ann");
+    let same = asked("bob").await;
+    assert!(same.starts_with("cancel\n[The server asked, and got no answer"), "{same}");
+}
+
 /// Few elicitations of a call wait at the same time. Further ones are declined without being queued,
 /// and the model learns that.
 #[tokio::test]
 async fn elicitations_at_the_same_time_are_limited() {
     let fixture = McpFixture::new().await;
-    let tools = tools_of(&fixture).await;
+    let tools = tools_of(&fixture, &["nag", "flood", "echo"]).await;
     let (place, mut received) = attended();
     let call = named(&tools, "m_nag").run(nags(2_000, 4), &place.context);
     let result = call.await.expect("a result").text;
@@ -50,7 +87,7 @@ async fn elicitations_at_the_same_time_are_limited() {
 #[tokio::test]
 async fn the_elicitations_of_a_call_are_limited() {
     let fixture = McpFixture::new().await;
-    let tools = tools_of(&fixture).await;
+    let tools = tools_of(&fixture, &["nag", "flood", "echo"]).await;
     let (place, mut received) = attended();
     let answers = async {
         while let Some(request) = received.recv().await {
@@ -71,7 +108,7 @@ async fn the_elicitations_of_a_call_are_limited() {
 #[tokio::test]
 async fn a_server_that_does_not_read_replies_is_disconnected() {
     let fixture = McpFixture::new().await;
-    let tools = tools_of(&fixture).await;
+    let tools = tools_of(&fixture, &["nag", "flood", "echo"]).await;
     assert_eq!(run(&tools, "m_flood", json!({})).await, Err(ToolError::Unknown));
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
 }

@@ -1,4 +1,4 @@
-//! The MCP client against a server that changes, dies, stalls and asks.
+//! The MCP client against a server that changes, dies and stalls.
 
 use super::{
     supervisor::{FoundTools, Supervisor},
@@ -455,44 +455,6 @@ async fn the_outcome_of_a_call_that_takes_too_long_is_unknown() {
     assert!(held.await.expect("it ends").is_err());
     let calls = fixture.heard().iter().filter(|m| m["method"] == "tools/call").count();
     assert_eq!(calls, 3, "each only once");
-}
-
-/// If nobody can answer an elicitation, the model is told what was asked.
-#[tokio::test]
-async fn an_elicitation_that_nobody_can_answer_is_reported() {
-    let fixture = McpFixture::new().await;
-    let tools = fixture.tools(fixture.moody(&json!([tool("ask")]))).await.expect("tools");
-    let told = run(&tools, "m_ask", json!({})).await.expect("a result");
-    assert!(told.starts_with("cancel\n[The server asked, and got no answer"), "{told}");
-    assert!(told.contains("Which colour?"));
-}
-
-/// After a call was cancelled, the server may still ask on its behalf. Nobody else gets the question.
-#[tokio::test]
-async fn the_elicitation_of_a_cancelled_call_reaches_nobody_else() {
-    let fixture = McpFixture::new().await;
-    let tools =
-        fixture.tools(fixture.moody(&json!([tool("slow"), tool("ask")]))).await.expect("tools");
-    let mut cancelled = ToolFixture::new();
-    cancelled.context.person.id = "bob".into();
-    let mut progress = cancelled.context.progress.subscribe();
-    let call = named(&tools, "m_slow").run(json!({}), &cancelled.context);
-    let watching = async {
-        progress.changed().await.expect("progress");
-        cancelled.context.cancelled.cancel();
-    };
-    let (ended, ()) = tokio::join!(call, watching);
-    assert!(ended.is_err());
-
-    let asked = async |person: &str| {
-        let mut place = ToolFixture::new();
-        place.context.person.id = person.into();
-        let result = named(&tools, "m_ask").run(json!({}), &place.context).await;
-        result.expect("a result").text
-    };
-    assert_eq!(asked("ann").await, "decline", "declined without asking Ann");
-    let same = asked("bob").await;
-    assert!(same.starts_with("cancel\n[The server asked, and got no answer"), "{same}");
 }
 
 /// With `initialize` configured, nothing else is sent first.
