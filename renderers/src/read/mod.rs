@@ -14,8 +14,8 @@
 //!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and
 //!   `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
 //!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
-//!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines` and `grid`, `html`
-//!   with `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
+//!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines`, `overlaps` and `grid`,
+//!   `html` with `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
 //!   `rtf_places`, `rtf_tables`, `rtf_rows`, `rtf_changes`, `rtf_notes`, `rtf_fields` and `rtf_fonts`, `rows`,
 //!   `charset`: one file per format
 //!
@@ -57,6 +57,7 @@ mod odf_lists;
 mod odf_sheets;
 mod odf_styles;
 mod odf_tables;
+mod overlaps;
 mod pdf;
 mod pdf_blocks;
 mod pdf_marks;

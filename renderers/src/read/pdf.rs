@@ -13,6 +13,7 @@ use super::{
     grid::TextPiece,
     labels::Labels,
     limits,
+    overlaps::{DrawnRuns, WIDE_GAP, WORD_GAP},
     pdf_blocks::{self, PdfText},
     pdf_marks::{OpenMarks, ScriptRun},
     printed_labels::PrintedLabel,
@@ -48,19 +49,16 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
         if let Err(problem) = page.read(id) {
             reading.warnings.push(format!("Page {number} is incomplete: {problem}."));
         }
-        pdf_blocks::order(&mut page.pieces);
         page.open.end(page.pieces.last_mut());
-        reading.pictures += usize::from(page.pieces.is_empty() && page.has_pictures);
-        text.add(&page.pieces, &mut page.labels)?;
+        let mut pieces = page.drawn.in_lines(page.pieces);
+        pdf_blocks::order(&mut pieces);
+        reading.pictures += usize::from(pieces.is_empty() && page.has_pictures);
+        text.add(&pieces, &mut page.labels)?;
     }
     reading.warnings.extend(text.has_merged.then(|| MERGED.to_owned()));
     reading.markdown = text.words.finish();
     Ok(reading)
 }
-
-/// A wider gap, in line heights, separates cells; words are closer together, even in justified
-/// lines.
-const WIDE: f32 = 0.9;
 
 /// The gap between two runs: none, a space, or wider than within a line.
 enum Gap {
@@ -77,6 +75,7 @@ struct PageReader<'a> {
     marks: Vec<Option<&'a TagMark>>,
     open: OpenMarks,
     pieces: Vec<TextPiece>,
+    drawn: DrawnRuns,
     labels: Labels,
     text_bytes: usize,
     has_pictures: bool,
@@ -108,6 +107,7 @@ impl<'a> PageReader<'a> {
             marks: Vec::new(),
             open: OpenMarks::default(),
             pieces: Vec::new(),
+            drawn: DrawnRuns::default(),
             labels: Labels::default(),
             text_bytes: 0,
             has_pictures: false,
@@ -277,6 +277,7 @@ impl<'a> PageReader<'a> {
             }
             (_, None) => {}
         }
+        self.drawn.add(self.pieces.len() - 1, &text, left, right);
     }
 
     /// Ends and begins the marks of links and scripts. Returns what precedes the text of the run.
@@ -312,9 +313,9 @@ impl<'a> PageReader<'a> {
             Gap::Wide("\n\n")
         } else if down > height * 0.5 {
             Gap::Wide("\n")
-        } else if !(-height..=height * WIDE).contains(&right) {
+        } else if !(-height..=height * WIDE_GAP).contains(&right) {
             Gap::Wide(" ")
-        } else if right > height * 0.17 || (begins_object && self.is_after_label(text)) {
+        } else if right > height * WORD_GAP || (begins_object && self.is_after_label(text)) {
             Gap::Word
         } else {
             Gap::None
