@@ -93,7 +93,7 @@ async fn damaged_files_are_read_or_refused() {
     let sandbox = Sandbox::without_bubblewrap(Path::new(BINARY), "a test");
     let mut dice = Dice(0x5eed_1234_5678_9abc);
     for (name, whole) in files() {
-        for round in 0..rounds(12, 2_000) {
+        for round in 0..rounds(12, 500) {
             let bytes = dice.damage(&whole);
             let limits = SandboxLimits { cpu_seconds: CPU_SECONDS, ..SandboxLimits::DOCUMENT };
             let command = ConfinedJob::Read(name.into()).command(&sandbox, limits).unwrap();
