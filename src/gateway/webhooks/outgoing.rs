@@ -40,7 +40,8 @@ const LONGEST_WAIT: TimeDelta = TimeDelta::hours(12);
 const ANSWER_BYTES: usize = 1_024;
 /// How often the stored subscriptions are compared with the configuration.
 const CHECK_INTERVAL: TimeDelta = TimeDelta::minutes(1);
-/// How long deliveries that are due wait for a node that has their subscription.
+/// How long deliveries that are due wait for a node that has their subscription, also after the last
+/// such node has stopped.
 const UNKNOWN_FOR: TimeDelta = TimeDelta::hours(1);
 
 /// What webhook deliveries need.
@@ -143,8 +144,9 @@ pub async fn deliver_due_webhooks(webhook_sender: &WebhookSender) -> Result<usiz
 }
 
 /// While a new configuration reaches one node after the other, each node goes on with the
-/// subscriptions that it has: it adds those that another node has removed. It leaves the deliveries
-/// of others to the nodes that have them, until it is clear that there are none.
+/// subscriptions that it has: it adds those that another node has removed, and announces them. It
+/// leaves the deliveries of others to the nodes that have them, until none has announced them for
+/// [`UNKNOWN_FOR`].
 pub async fn check_subscriptions(webhook_sender: &WebhookSender) -> Result<()> {
     let gateway = &webhook_sender.gateway;
     for name in gateway.store.subscribe_again(webhook_sender.topics()).await? {
@@ -153,9 +155,10 @@ pub async fn check_subscriptions(webhook_sender: &WebhookSender) -> Result<()> {
             "subscribed again: a node with another configuration had removed the subscription"
         );
     }
-    let known = webhook_sender.subscriptions.keys().cloned().collect();
+    let names = webhook_sender.subscriptions.keys().cloned().collect();
     let now = gateway.clock.now();
-    for name in gateway.store.give_up_webhook_deliveries(known, now - UNKNOWN_FOR, now).await? {
+    gateway.store.announce_subscriptions(names, now + UNKNOWN_FOR).await?;
+    for name in gateway.store.give_up_webhook_deliveries(now - UNKNOWN_FOR, now).await? {
         tracing::warn!(
             webhook.name = name,
             "gave up webhook deliveries: no node has the subscription in its configuration"

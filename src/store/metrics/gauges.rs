@@ -91,7 +91,7 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         "
         -- duties
         SELECT COUNT(*) FROM leases
-        WHERE until > $1",
+        WHERE until > $1 AND name NOT LIKE 'webhook %'",
         lease_now
     );
     let queue = |(count, oldest): (i64, Option<i64>)| QueueGauge {

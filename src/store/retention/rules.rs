@@ -81,5 +81,8 @@ pub const RULES: &[RetentionRule] = &[
     rule("oldest_release", "one row"),
     rule("first_sign_in", "one row"),
     rule("halts", "while tools are halted"),
-    rule("leases", "one for each duty"),
+    rule(
+        "leases",
+        "one for each duty; one for each webhook subscription, until no node has had it for an hour",
+    ),
 ];

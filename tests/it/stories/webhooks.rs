@@ -800,6 +800,35 @@ story! {
 }
 
 story! {
+    /// A node does not give up what has waited for long, because there is much of it or because an
+    /// operator replays it, while another node has the subscription, and until an hour after that.
+    async fn overdue_deliveries_wait_while_another_node_has_their_subscription(world: &mut World) {
+        let hearer = Hearer::start(&["204 No Content"]).await;
+        let old = world.node().await;
+        subscribe(world, &hearer.url, &[Topic::TurnFinished], None);
+        let new = world.node().await;
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let check = async |app: &App| {
+            outgoing::check_subscriptions(&app.webhook_sender).await.unwrap();
+        };
+        check(&new).await;
+        world.clock.advance(TimeDelta::minutes(59));
+        check(&new).await;
+        world.clock.advance(TimeDelta::minutes(59));
+        check(&old).await;
+        let deliveries = world.rows_of("notices").await.join("\n");
+        assert!(deliveries.contains("waiting"), "{deliveries}");
+        assert_eq!(world.rows_of("subscriptions").await.len(), 1);
+        world.clock.advance(TimeDelta::minutes(2));
+        check(&old).await;
+        let deliveries = world.rows_of("notices").await.join("\n");
+        assert!(!deliveries.contains("waiting"), "{deliveries}");
+        assert!(world.rows_of("subscriptions").await.is_empty());
+    }
+}
+
+story! {
     /// Deliveries of a subscription that no node has are dead after an hour, and nothing more is
     /// queued for it. Until then a node may still get the configuration that has it.
     async fn deliveries_that_no_node_can_send_are_given_up(world: &mut World) {
