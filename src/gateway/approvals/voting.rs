@@ -40,18 +40,17 @@ pub(super) async fn vote(
     voter: &Voter,
     now: DateTime<Utc>,
 ) -> Result<VoteResult> {
-    discard_lost(tx, approval, voter, now).await?;
-    let earlier = votes::of(tx, &approval.id).await?;
+    let mut all = discard_lost(tx, approval, voter, now).await?;
     let account = Account::new(&voter.channel, &voter.speaker.id);
     let own = identities::accounts(tx, &account).await?;
-    let is_new = !earlier.iter().any(|vote| own.contains(&vote.account()));
+    let is_new = !all.iter().any(|vote| own.contains(&vote.account()));
     if is_new {
-        votes::vote(tx, &approval.id, voter, now).await?;
+        let vote = votes::vote(tx, &approval.id, voter, now).await?;
+        votes::insert(&mut all, vote);
         let fact = Fact::about(AuditKind::Voted, approval, &voter.speaker.id)
             .with("channel", voter.channel.as_str());
         audit::append(tx, approval.conversation.as_str(), vec![fact], now).await?;
     }
-    let all = votes::of(tx, &approval.id).await?;
     let is_known = |vote: &&CastVote| {
         let doubt = voter.doubt(&approval.id, &vote.channel, &vote.person);
         doubt.is_none() || own.contains(&vote.account())
@@ -70,19 +69,20 @@ pub(super) async fn vote(
 }
 
 /// Discards the votes of people who may no longer decide, or whose account is not linked to one that
-/// counts any more.
+/// counts any more. Returns the others.
 async fn discard_lost(
     tx: &mut Tx<'_>,
     approval: &Approval,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<()> {
-    let mut facts = Vec::new();
+) -> Result<Vec<CastVote>> {
+    let (mut kept, mut facts) = (Vec::new(), Vec::new());
     for vote in votes::of(tx, &approval.id).await? {
         let (channel, person) = (vote.channel.as_str(), vote.person.as_str());
         let has_lost = voter.doubt(&approval.id, channel, person) == Some(VoteDoubt::Lost);
         let linked = persons::of_account(tx, approval, &vote.account()).await?;
         if !has_lost && linked == VoteEligibility::Counts {
+            kept.push(vote);
             continue;
         }
         votes::discard(tx, &approval.id, &vote.account()).await?;
@@ -93,7 +93,8 @@ async fn discard_lost(
         let fact = Fact::about(AuditKind::VoteDiscarded, approval, person);
         facts.push(fact.with("channel", channel));
     }
-    audit::append(tx, approval.conversation.as_str(), facts, now).await
+    audit::append(tx, approval.conversation.as_str(), facts, now).await?;
+    Ok(kept)
 }
 
 /// Withdraws a vote.

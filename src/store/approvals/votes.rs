@@ -23,6 +23,7 @@ pub struct CastVote {
     pub name: String,
     /// The same for all linked accounts.
     owner: String,
+    at_ms: i64,
 }
 
 impl CastVote {
@@ -35,13 +36,16 @@ impl CastVote {
     }
 }
 
-/// Adds a vote.
+/// Adds the vote of a person, none of whose accounts has voted on this approval. Returns it.
 pub async fn vote(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
     voter: &Voter,
     now: DateTime<Utc>,
-) -> Result<()> {
+) -> Result<CastVote> {
+    let (channel, person) = (voter.channel.clone(), voter.speaker.id.clone());
+    let name = voter.speaker.name.replace('\0', "");
+    let at_ms = now.timestamp_millis();
     sql!(
         tx,
         execute,
@@ -51,12 +55,21 @@ pub async fn vote(
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (approval, channel, person) DO NOTHING",
         approval.as_str(),
-        voter.channel.as_str(),
-        voter.speaker.id.as_str(),
-        voter.speaker.name.replace('\0', ""),
-        now.timestamp_millis()
+        channel.as_str(),
+        person.as_str(),
+        name.as_str(),
+        at_ms
     );
-    Ok(())
+    // There is no vote of a linked account, which would need the same owner.
+    let owner = format!("{channel}/{person}");
+    Ok(CastVote { channel, person, name, owner, at_ms })
+}
+
+/// Adds a vote to those that were read, in their order.
+pub fn insert(votes: &mut Vec<CastVote>, vote: CastVote) {
+    let is_earlier = |other: &CastVote| (other.at_ms, &other.person) <= (vote.at_ms, &vote.person);
+    let index = votes.partition_point(is_earlier);
+    votes.insert(index, vote);
 }
 
 /// Deletes a person's vote, whichever of their linked accounts it was cast with. Returns whether
@@ -93,6 +106,7 @@ row! {
         person: String,
         name: String,
         owner: String,
+        at_ms: i64,
     }
 }
 
@@ -104,7 +118,7 @@ pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<CastVote>>
         "
         -- votes on an approval
         SELECT v.channel, v.person, v.name,
-            COALESCE(i.person, v.channel || '/' || v.person) AS owner
+            COALESCE(i.person, v.channel || '/' || v.person) AS owner, v.at AS at_ms
         FROM votes v
         LEFT JOIN identities i ON i.channel = v.channel AND i.account = v.person
         WHERE v.approval = $1
@@ -112,8 +126,8 @@ pub async fn of(tx: &mut Tx<'_>, approval: &ApprovalId) -> Result<Vec<CastVote>>
         approval.as_str()
     );
     let vote = |row: VoteRow| {
-        let VoteRow { channel, person, name, owner } = row;
-        CastVote { channel, person, name, owner }
+        let VoteRow { channel, person, name, owner, at_ms } = row;
+        CastVote { channel, person, name, owner, at_ms }
     };
     Ok(rows.into_iter().map(vote).collect())
 }
