@@ -92,17 +92,19 @@ pub async fn ask(
     told
 }
 
-pub async fn pushes(world: &World, (secret, id): (&str, &str), body: &str) -> (StatusCode, String) {
+pub async fn pushes(world: &World, signer: (&str, &str), body: &str) -> (StatusCode, String) {
+    post(world, "/hooks/ci", &signed(world, signer, body), body.to_owned()).await
+}
+
+/// The headers of a signed webhook with this id.
+fn signed(world: &World, (secret, id): (&str, &str), body: &str) -> [(&'static str, String); 3] {
     let now = world.clock.now();
-    let headers = [
+    let signature = SharedSecret::standard(secret).unwrap().sign(id, now, body.as_bytes());
+    [
         ("webhook-id", id.to_owned()),
         ("webhook-timestamp", now.timestamp().to_string()),
-        (
-            "webhook-signature",
-            SharedSecret::standard(secret).unwrap().sign(id, now, body.as_bytes()),
-        ),
-    ];
-    post(world, "/hooks/ci", &headers, body.to_owned()).await
+        ("webhook-signature", signature),
+    ]
 }
 
 async fn goes_on(world: &World) {
@@ -241,8 +243,8 @@ story! {
     }
 }
 
-/// The first line of the response to a request of which only the headers arrive.
-async fn answer_to_headers(served: &Served, path: &str, headers: &str) -> String {
+/// Sends the headers of a request. Returns its connection, and the first line of the response.
+async fn begin_request(served: &Served, path: &str, headers: &str) -> (TcpStream, String) {
     let host = served.base.trim_start_matches("http://");
     let mut socket = TcpStream::connect(host).await.unwrap();
     let request =
@@ -250,7 +252,8 @@ async fn answer_to_headers(served: &Served, path: &str, headers: &str) -> String
     socket.write_all(request.as_bytes()).await.unwrap();
     let mut text = Vec::new();
     while !text.contains(&b'\n') && socket.read_buf(&mut text).await.unwrap() > 0 {}
-    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_owned()
+    let line = String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_owned();
+    (socket, line)
 }
 
 story! {
@@ -265,10 +268,38 @@ story! {
             ("/channels/none/webhook", "404 Not Found"),
             ("/channels/room/webhook", "404 Not Found"),
         ] {
-            let answer = answer_to_headers(&served, path, "Webhook-Id: m1\r\n");
-            let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
-            assert_eq!(answer.expect(path), format!("HTTP/1.1 {status}"));
+            let begun = begin_request(&served, path, "Webhook-Id: m1\r\n");
+            let (_, answer) =
+                tokio::time::timeout(Duration::from_secs(10), begun).await.expect(path);
+            assert_eq!(answer, format!("HTTP/1.1 {status}"));
         }
+        served.app.stop().await.unwrap();
+    }
+}
+
+story! {
+    /// Connections that announce large bodies and send nothing keep nobody from sending theirs.
+    /// Proves S13.
+    async fn a_large_webhook_is_read_beside_many_silent_connections(world: &mut World) {
+        world.ann_says("hello").await;
+        world.config.webhooks_in = vec![entry(Some(SECRET))];
+        let served = Served::of(world).await;
+        let headers = "Webhook-Id: m1\r\nWebhook-Timestamp: 1\r\nWebhook-Signature: v1,x\r\n\
+            Expect: 100-continue\r\n";
+        let mut silent = Vec::new();
+        for _ in 0..64 {
+            let (socket, answer) = begin_request(&served, "/hooks/ci", headers).await;
+            assert_eq!(answer, "HTTP/1.1 100 Continue", "the server waits for its body");
+            silent.push(socket);
+        }
+        let body = json!({ "branch": "main", "log": "x".repeat(100_000) }).to_string();
+        let mut request = served.request(Method::POST, "/hooks/ci");
+        for (name, value) in signed(world, (SECRET, "m2"), &body) {
+            request = request.header(name, value);
+        }
+        let answer = request.body(body).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        drop(silent);
         served.app.stop().await.unwrap();
     }
 }
