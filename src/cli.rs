@@ -337,14 +337,16 @@ async fn chat(config: Config, variables: &BTreeMap<String, String>) -> Result<()
 }
 
 async fn back_up(config: &Config, file: &Path) -> Result<()> {
-    let file_name = file.display();
+    let (file_name, folders) = (file.display(), backup::FOLDERS.join(", "));
+    let missing = "It contains neither the configuration and its secrets, nor WASM tools, nor \
+        folders outside of data_dir.";
     match backup::back_up(config, file).await? {
-        BackupScope::Everything => {
-            say(&format!("{file_name} contains the database and all files."))
-        }
+        BackupScope::Everything => say(&format!(
+            "{file_name} contains the database, and of data_dir: {folders}. {missing}"
+        )),
         BackupScope::OnlyFiles => say(&format!(
-            "{file_name} contains only the files. The database is PostgreSQL: dump it with pg_dump \
-                before the files, so that no artifact is missing."
+            "{file_name} contains only these folders of data_dir: {folders}. {missing} The database \
+                is PostgreSQL: dump it with pg_dump before the files, so that no artifact is missing."
         )),
     }
 }
@@ -352,10 +354,11 @@ async fn back_up(config: &Config, file: &Path) -> Result<()> {
 async fn restore(config: &Config, file: &Path) -> Result<()> {
     match backup::restore(config, file).await? {
         BackupScope::Everything => {
-            say("The database and all files were restored. Start the gateway.")
+            say("The database and the files of the backup were restored. Start the gateway.")
         }
         BackupScope::OnlyFiles => say(
-            "The files were restored. Restore the database with pg_restore, then start the gateway.",
+            "The files of the backup were restored. Restore the database with pg_restore, then start \
+                the gateway.",
         ),
     }
 }

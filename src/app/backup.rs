@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The folders in `data_dir` that a backup includes.
-const FOLDERS: [&str; 6] = [ARTIFACTS, "workspaces", "builds", "skills", "mcp_servers", LOGINS];
+pub const FOLDERS: [&str; 6] = [ARTIFACTS, "workspaces", "builds", "skills", "mcp_servers", LOGINS];
 const ARTIFACTS: &str = "artifacts";
 const CONTENTS: &str = "backup.json";
 const FORMAT: u32 = 1;
@@ -36,7 +36,7 @@ struct Contents {
     database: bool,
 }
 
-/// Whether the backup contains the database. PostgreSQL has to be dumped with its own tools.
+/// Whether the backup contains the database besides the files. PostgreSQL has to be dumped with its own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupScope {
     Everything,

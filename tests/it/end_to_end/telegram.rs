@@ -421,7 +421,9 @@ async fn a_backup_is_restored_elsewhere() {
     let archive = system.site.path("b.tar");
     let archive = archive.to_str().expect("a plain path");
     let (good, said) = system.site.run(&["backup", archive]).await;
-    assert!(good && said.contains("contains the database and all files"), "{said}");
+    let contents = "contains the database, and of data_dir: artifacts, workspaces, builds, skills, \
+        mcp_servers, mcp_logins. It contains neither the configuration and its secrets";
+    assert!(good && said.contains(contents), "{said}");
     running.kill().await;
 
     let home = system.site.elsewhere().await;
