@@ -113,6 +113,33 @@ fn the_document_is_complete() {
     assert!(ids.contains("get_approvals_by_id") && bodies > 10, "{ids:?}");
 }
 
+/// Errors that all operations share are added; those of one operation keep their own description.
+#[test]
+fn the_document_has_the_errors_of_each_operation() {
+    let document = countersign::testing::admin::api::openapi();
+    for (path, method, status, description) in [
+        ("/people/{channel}/{person}/content", "delete", "404", "Not found"),
+        (
+            "/people/{channel}/{person}/content",
+            "delete",
+            "409",
+            "An approval of theirs is open, or a turn is running",
+        ),
+        ("/settings/reload", "put", "409", "The reason why nothing changes"),
+        (
+            "/approvals/{id}/decision",
+            "post",
+            "503",
+            "The platform does not report roles; send the request again",
+        ),
+    ] {
+        let responses = &document["paths"][format!("/api/v1{path}")][method]["responses"];
+        let error = &responses[status];
+        assert_eq!(error["description"], description, "{method} {path}: {responses}");
+        assert!(error["content"]["application/problem+json"].is_object(), "{error}");
+    }
+}
+
 /// The declared operations are documented and served, and no others.
 /// Proves O7.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

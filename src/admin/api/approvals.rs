@@ -289,7 +289,9 @@ pub struct Decided {
 /// `approvers` names its role (`role:approver`) or everybody.
 #[utoipa::path(post, path = "/approvals/{id}/decision", tag = "approvals",
     params(("id" = String, Path)), request_body = DecisionBody,
-    responses((status = 200, body = Decided)), extensions(("x-role" = json!("approver"))))]
+    responses((status = 200, body = Decided),
+        (status = 503, description = "The platform does not report roles; send the request again")),
+    extensions(("x-role" = json!("approver"))))]
 async fn decide(
     State(admin): State<Arc<Admin>>,
     caller: Caller,

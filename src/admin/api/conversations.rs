@@ -266,7 +266,9 @@ pub async fn erase(
 /// part, the answer is 409.
 #[utoipa::path(delete, path = "/people/{channel}/{person}/content", tag = "people",
     params(("channel" = String, Path), ("person" = String, Path)),
-    responses((status = 200, body = ErasedView)), extensions(("x-role" = json!("owner"))))]
+    responses((status = 200, body = ErasedView),
+        (status = 409, description = "An approval of theirs is open, or a turn is running")),
+    extensions(("x-role" = json!("owner"))))]
 async fn erase_person(
     State(admin): State<Arc<Admin>>,
     caller: Caller,

@@ -54,13 +54,7 @@ pub fn complete(declared: &OpenApi) -> Value {
             parameters.as_array().into_iter().flatten().any(|p| p["in"] == "path")
         });
         operation.insert("security".into(), json!([{ "token": [] }, { "session": [] }]));
-        for status in statuses(&method, has_body, named) {
-            let answer = json!({
-                "description": meaning(status),
-                "content": { PROBLEM: { "schema": { "$ref": "#/components/schemas/Problem" } } },
-            });
-            operation["responses"][status.to_string()] = answer;
-        }
+        add_errors(operation, &statuses(&method, has_body, named));
         if method != "get" {
             let parameters = operation.entry("parameters").or_insert_with(|| json!([]));
             parameters.as_array_mut().expect("a list").push(json!({
@@ -101,6 +95,23 @@ fn describe(operation: &mut Map<String, Value>) {
     let name = body["schema"]["$ref"].as_str().and_then(|name| name.rsplit('/').next());
     if let Some(example) = name.and_then(examples::of) {
         body["example"] = example;
+    }
+}
+
+/// Adds the error responses with these statuses. Those that the operation declares keep their
+/// descriptions.
+fn add_errors(operation: &mut Map<String, Value>, statuses: &[u16]) {
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for status in statuses {
+        let described = || json!({ "description": meaning(*status) });
+        responses.entry(status.to_string()).or_insert_with(described);
+    }
+    let errors = responses.iter_mut().filter(|(status, _)| status.starts_with(['4', '5']));
+    for (_, response) in errors {
+        let schema = json!({ "schema": { "$ref": "#/components/schemas/Problem" } });
+        response["content"] = json!({ PROBLEM: schema });
     }
 }
 

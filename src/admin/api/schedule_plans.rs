@@ -224,7 +224,9 @@ fn rejected(error: ScheduleError) -> Problem {
 
 /// Create a reminder or a scheduled task for a person in one of their conversations
 #[utoipa::path(post, path = "/schedules", tag = "schedules", request_body = NewScheduleBody,
-    responses((status = 201, body = ScheduleView)), extensions(("x-role" = json!("owner"))))]
+    responses((status = 201, body = ScheduleView),
+        (status = 503, description = "The schedules are not available")),
+    extensions(("x-role" = json!("owner"))))]
 async fn create_schedule(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
@@ -238,7 +240,9 @@ async fn create_schedule(
 /// Change what a schedule does and when; its conversation and person stay the same
 #[utoipa::path(put, path = "/schedules/{id}/plan", tag = "schedules",
     params(("id" = String, Path)), request_body = SchedulePlanBody,
-    responses((status = 200, body = ScheduleView)), extensions(("x-role" = json!("owner"))))]
+    responses((status = 200, body = ScheduleView),
+        (status = 503, description = "The schedules are not available")),
+    extensions(("x-role" = json!("owner"))))]
 async fn change_plan(
     State(admin): State<Arc<Admin>>,
     caller: Caller,
