@@ -80,7 +80,8 @@ async fn release_abandoned(tx: &mut Tx<'_>) -> Result<()> {
         "UPDATE conversations SET lease_until = 0 WHERE lease_until > 0",
         "UPDATE outbox SET lease_until = 0 WHERE lease_until > 0 AND status = 'waiting'",
         "UPDATE notices SET lease_until = 0 WHERE lease_until > 0 AND status = 'waiting'",
-        "DELETE FROM leases",
+        // Those without a node are announcements, which expire.
+        "DELETE FROM leases WHERE node <> ''",
     ];
     let mut released = 0;
     for statement in leases {
