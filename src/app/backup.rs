@@ -71,8 +71,11 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<BackupScope> {
 /// checked first, and existing data is never overwritten.
 pub async fn restore(config: &Config, from: &Path) -> Result<BackupScope> {
     let data = &config.data_dir;
-    for folder in FOLDERS {
-        ensure!(!data.join(folder).exists(), "{} already exists", data.join(folder).display());
+    let place = backup::file_of(&config.store_url());
+    // SQLite would apply the log of a database that was here before to the restored one.
+    let files = place.iter().flat_map(|place| modes::database_files(place));
+    for path in FOLDERS.into_iter().map(|folder| data.join(folder)).chain(files) {
+        ensure!(!path.exists(), "{} already exists", path.display());
     }
     modes::create_folder(data)?;
     let scratch = Scratch::new(data)?;
@@ -80,15 +83,9 @@ pub async fn restore(config: &Config, from: &Path) -> Result<BackupScope> {
     let contents = tokio::task::spawn_blocking(move || unpack(&archive, &unpacked))
         .await?
         .with_context(|| format!("{} is not a complete backup", from.display()))?;
-    let place = backup::file_of(&config.store_url());
+    let database = scratch.0.join(DATABASE);
     match (&place, contents.database) {
-        (Some(place), true) => {
-            ensure!(!place.exists(), "{} already exists", place.display());
-            backup::check(&scratch.0.join(DATABASE)).await?;
-            let own = fs::Permissions::from_mode(0o600);
-            fs::set_permissions(scratch.0.join(DATABASE), own).context("closing the database")?;
-            fs::rename(scratch.0.join(DATABASE), place).context("placing the database")?;
-        }
+        (Some(_), true) => backup::check(&database).await?,
         (None, false) => {}
         (Some(_), false) => bail!("the backup is of a gateway on PostgreSQL; store.url is SQLite"),
         (None, true) => bail!("the backup is of a gateway on SQLite; store.url is PostgreSQL"),
@@ -97,7 +94,26 @@ pub async fn restore(config: &Config, from: &Path) -> Result<BackupScope> {
         fs::rename(scratch.0.join(folder), data.join(folder))
             .with_context(|| format!("placing {folder}"))?;
     }
+    // The last, so that no gateway starts with a part of its files.
+    if let Some(place) = place {
+        tokio::task::spawn_blocking(move || place_database(&database, &place))
+            .await?
+            .context("placing the database")?;
+    }
     Ok(if contents.database { BackupScope::Everything } else { BackupScope::OnlyFiles })
+}
+
+/// Moves the database to its place, which may be on another file system.
+fn place_database(database: &Path, place: &Path) -> Result<()> {
+    let folder = place.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    modes::create_folder(folder)?;
+    let beside = Scratch::new(folder)?;
+    let near = beside.0.join(DATABASE);
+    fs::copy(database, &near)?;
+    fs::set_permissions(&near, fs::Permissions::from_mode(0o600))?;
+    File::open(&near)?.sync_all()?;
+    fs::rename(&near, place)?;
+    Ok(File::open(folder)?.sync_all()?)
 }
 
 /// A temporary folder, deleted when dropped.

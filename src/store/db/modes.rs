@@ -34,15 +34,18 @@ pub fn create_database(file: &Path) -> Result<()> {
     }
 }
 
-/// The data folder and database files that other users of this machine can access.
-pub fn open_to_others(folder: &Path, database: Option<&Path>) -> Vec<PathBuf> {
-    let beside = |database: &Path, end: &str| {
+/// The database file, and the files that SQLite may keep beside it.
+pub fn database_files(database: &Path) -> [PathBuf; 4] {
+    ["", "-wal", "-shm", "-journal"].map(|end| {
         let mut path = database.as_os_str().to_owned();
         path.push(end);
         PathBuf::from(path)
-    };
-    let databases = database.into_iter();
-    let databases = databases.flat_map(|path| ["", "-wal", "-shm"].map(|end| beside(path, end)));
+    })
+}
+
+/// The data folder and database files that other users of this machine can access.
+pub fn open_to_others(folder: &Path, database: Option<&Path>) -> Vec<PathBuf> {
+    let databases = database.into_iter().flat_map(database_files);
     let is_open = |path: &PathBuf| {
         path.metadata().is_ok_and(|there| there.permissions().mode() & OTHERS != 0)
     };

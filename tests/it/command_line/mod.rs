@@ -1,5 +1,6 @@
 //! The command line, as an operator uses it.
 
+mod backups;
 mod commands;
 mod doctor;
 mod init;
