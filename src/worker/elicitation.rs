@@ -17,14 +17,14 @@ use crate::{
     gateway::approvals,
     journal::{
         event::{ApprovalPurpose, Decider, Decision, Entry, Event},
-        ids::{ApprovalId, CallId},
+        ids::{ApprovalId, CallId, OutboxId},
     },
     store::{
         approvals::{
             request::{NewApproval, Offers},
             withdrawal,
         },
-        conversations::record::{ConversationChange, Precondition},
+        conversations::record::{Attempt, ConversationChange, Precondition},
         files,
     },
     tools::contract::elicit::{
@@ -41,7 +41,7 @@ pub(super) struct TurnElicitations {
     received: mpsc::UnboundedReceiver<ElicitationRequest>,
     open: BTreeMap<ApprovalId, OpenElicitation>,
     /// Notices that are not recorded yet. They stay in this queue until they are.
-    notices: VecDeque<ElicitationNotice>,
+    notices: VecDeque<PendingNotice>,
     /// The running calls for which a notice was shown; each has at most one.
     notified: BTreeSet<CallId>,
 }
@@ -51,6 +51,13 @@ pub(super) struct TurnElicitations {
 struct OpenElicitation {
     call: CallId,
     waits: Option<oneshot::Sender<ElicitationAnswer>>,
+}
+
+/// A notice that is not recorded yet. All attempts to record it use the same id.
+struct PendingNotice {
+    notice: ElicitationNotice,
+    id: OutboxId,
+    attempt: Attempt,
 }
 
 impl Default for TurnElicitations {
@@ -85,7 +92,8 @@ impl TurnElicitations {
         match next {
             ElicitationRequest::Prompt(elicitation) => self.request(turn, *elicitation).await,
             ElicitationRequest::Notice(notice) => {
-                self.notices.push_back(notice);
+                let (id, attempt) = <_>::default();
+                self.notices.push_back(PendingNotice { notice, id, attempt });
                 self.show_notice(turn).await
             }
         }
@@ -98,21 +106,23 @@ impl TurnElicitations {
 
     /// Records the first notice and shows it.
     pub async fn show_notice(&mut self, turn: &Turn<'_>) -> Result<Flow> {
-        let Some(notice) = self.notices.front() else { return Ok(Flow::Continue) };
-        if self.notified.contains(&notice.call) {
+        let Some(next) = self.notices.front_mut() else { return Ok(Flow::Continue) };
+        if self.notified.contains(&next.notice.call) {
             self.notices.pop_front();
             return Ok(Flow::Continue);
         }
-        let markdown = turn.worker.redactor.own(&notice.markdown).into_owned();
+        let markdown = turn.worker.redactor.own(&next.notice.markdown).into_owned();
         let shown = turn.text(markdown);
         let flow = turn.record(ConversationChange {
+            shows_id: Some(next.id.clone()),
+            attempt: std::mem::replace(&mut next.attempt, Attempt::Repeated),
             terms: Precondition::Always,
             ..turn.change(vec![], vec![shown])
         });
         let flow = flow.await?;
-        if let Some(ElicitationNotice { call, recorded, .. }) = self.notices.pop_front() {
-            self.notified.insert(call);
-            let _ = recorded.send(());
+        if let Some(PendingNotice { notice, .. }) = self.notices.pop_front() {
+            self.notified.insert(notice.call);
+            let _ = notice.recorded.send(());
         }
         Ok(flow)
     }

@@ -93,7 +93,8 @@ impl Turn<'_> {
             let problem = match gateway.store.record(&self.claimed.lease, change.clone(), now).await
             {
                 Ok(recorded) => return Ok(recorded),
-                // Without an event there is no way to tell whether the change was recorded.
+                // Without an event, a repetition finds the change only by the id of its first
+                // message. A caller that assigns one repeats it.
                 Err(problem) if change.events.is_empty() => return Err(problem),
                 Err(problem) => problem,
             };

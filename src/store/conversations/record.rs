@@ -13,7 +13,7 @@ use super::{
 use crate::{
     journal::{
         event::{Event, Seq, Status},
-        ids::GrantId,
+        ids::{GrantId, OutboxId},
     },
     store::{
         Store, Tx,
@@ -33,6 +33,8 @@ pub struct ConversationChange {
     pub events: Vec<Event>,
     /// Messages for the outbox, in order.
     pub shows: Vec<Outgoing>,
+    /// The id of the first message, for a change without events that may be repeated.
+    pub shows_id: Option<OutboxId>,
     /// How long pictures wait for more pictures of the same album.
     pub shows_wait: Option<DateTime<Utc>>,
     /// The first event of the turn that the first text answers. The text takes over the draft
@@ -172,6 +174,7 @@ async fn record(
     let shown = OutboxPart {
         at_new_event: !change.events.is_empty(),
         what: change.shows,
+        first_id: change.shows_id,
         wait: change.shows_wait,
         answers: change.answers,
         approvals: change.asked,
@@ -204,7 +207,10 @@ async fn record(
 /// attempt whose connection was lost is committed or rolled back by now.
 async fn is_recorded(tx: &mut Tx<'_>, lease: &Lease, change: &ConversationChange) -> Result<bool> {
     // The last event of a change names its call, or is the only one.
-    let Some(event) = change.events.last() else { return Ok(false) };
+    let Some(event) = change.events.last() else {
+        let Some(id) = &change.shows_id else { return Ok(false) };
+        return outbox::contains(tx, id).await;
+    };
     let found: Option<(i64,)> = sql!(
         tx,
         fetch_optional,
@@ -226,6 +232,7 @@ struct OutboxPart {
     /// Whether this transaction has recorded the event at which it is shown.
     at_new_event: bool,
     what: Vec<Outgoing>,
+    first_id: Option<OutboxId>,
     wait: Option<DateTime<Utc>>,
     answers: Option<Seq>,
     approvals: Vec<NewApproval>,
@@ -239,7 +246,7 @@ async fn show(
     shown: OutboxPart,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let OutboxPart { at_new_event, what, wait, answers, approvals } = shown;
+    let OutboxPart { at_new_event, what, first_id, wait, answers, approvals } = shown;
     if what.is_empty() && approvals.is_empty() && wait.is_none() {
         return Ok(());
     }
@@ -249,7 +256,7 @@ async fn show(
     // Nothing else is shown at a new event yet.
     let part = if is_home && at_new_event { 0 } else { outbox::next_part(tx, home, seq).await? };
     let takes_draft = assigned.drafts > 0;
-    let position = InsertPosition { seq, part, answers, takes_draft, now };
+    let position = InsertPosition { seq, part, first_id, answers, takes_draft, now };
     outbox::put_rows(tx, home, position, what).await?;
     if let Some(until) = wait {
         album::wait(tx, home, until).await?;

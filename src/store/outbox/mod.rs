@@ -49,6 +49,20 @@ pub async fn receipt(tx: &mut Tx<'_>, id: &OutboxId) -> Result<Option<Receipt>> 
     Ok(found.map(|receipt| serde_json::from_str(&receipt)).transpose()?)
 }
 
+/// Whether the row was inserted.
+pub(super) async fn contains(tx: &mut Tx<'_>, id: &OutboxId) -> Result<bool> {
+    let found: Option<(String,)> = sql!(
+        tx,
+        fetch_optional,
+        "
+        -- is in the outbox
+        SELECT id FROM outbox
+        WHERE id = $1",
+        id.as_str()
+    );
+    Ok(found.is_some())
+}
+
 /// Appends messages to the outbox of a conversation.
 pub async fn put(
     tx: &mut Tx<'_>,
@@ -58,7 +72,8 @@ pub async fn put(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let part = next_part(tx, conversation, seq).await?;
-    let position = InsertPosition { seq, part, answers: None, takes_draft: false, now };
+    let (first_id, answers) = (None, None);
+    let position = InsertPosition { seq, part, first_id, answers, takes_draft: false, now };
     put_rows(tx, conversation, position, shows).await
 }
 
@@ -111,11 +126,13 @@ async fn first_unattempted_answer(
 }
 
 /// The position at which rows are inserted, and their purpose.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct InsertPosition {
     pub seq: Seq,
     /// The part number of the first row at this event.
     pub part: i64,
+    /// The id of the first row; a new one by default.
+    pub first_id: Option<OutboxId>,
     /// The turn that they answer.
     pub answers: Option<Seq>,
     /// Whether the first text takes over the draft message of that turn, if there is one.
@@ -130,10 +147,11 @@ pub(super) async fn put_rows(
     position: InsertPosition,
     shows: Vec<Outgoing>,
 ) -> Result<()> {
-    let InsertPosition { seq, part: first_part, answers, takes_draft, now } = position;
+    let InsertPosition { seq, part: first_part, mut first_id, answers, takes_draft, now } =
+        position;
     for (what, part) in shows.into_iter().zip(first_part..) {
         let due = if part == first_part { Due::Now } else { Due::Behind };
-        let (id, turn) = (OutboxId::new(), answers);
+        let (id, turn) = (first_id.take().unwrap_or_default(), answers);
         let row = OutboxRow { id: id.clone(), seq, part, edits: None, approval: None, turn, due };
         insert(tx, conversation, row, &what, now).await?;
         let is_first_text = part == first_part && matches!(what, Outgoing::Text { .. });

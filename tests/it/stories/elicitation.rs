@@ -201,6 +201,28 @@ story! {
 }
 
 story! {
+    /// A notice of a running call that was recorded, but whose commit was not acknowledged, is not
+    /// recorded again.
+    async fn a_notice_whose_acknowledgement_was_lost_is_shown_once(world: &mut World) {
+        let gate = Gate::new();
+        world.tools = vec![Arc::new(Tell(gate.clone()))];
+        world.model_will(call("tell", json!({})));
+        world.model_will(say("Told."));
+        let (app, said) = (world.node().await, world.said("tell me"));
+        world.takes(&app, "1", said).await;
+        let meanwhile = async {
+            gate.reached().await;
+            crash::lose_next_answer("record");
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "Sign in, please.\nTold.");
+    }
+}
+
+story! {
     /// In a group, where people also write to each other, only a reply to the question answers it,
     /// and only that of the person who is asked.
     async fn in_a_group_an_elicitation_is_answered_by_a_reply(world: &mut World) {
