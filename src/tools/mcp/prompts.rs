@@ -273,7 +273,7 @@ impl Server {
                 self.note_scopes(&refused).await;
                 Some(refused.error(&self.config))
             }
-            Fault::RateLimited(after) => Some(self.config.rate_limited(after)),
+            Fault::RateLimited(after) => Some(self.rate_limited(after.as_deref())),
             Fault::TimedOut(limit) => Some(ToolError::Timeout(limit)),
             Fault::Broken | Fault::NotRun => None,
         }

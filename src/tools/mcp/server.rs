@@ -284,10 +284,15 @@ impl Server {
         match Fault::of(&self.config, error) {
             Fault::Reported(error) => error,
             Fault::Insufficient(refused) => self.requires_scopes(&refused, context).await,
-            Fault::RateLimited(after) => self.config.rate_limited(after),
+            Fault::RateLimited(after) => self.rate_limited(after.as_deref()),
             Fault::TimedOut(limit) => ToolError::Timeout(limit),
             Fault::Broken | Fault::NotRun => self.config.broken("lost the connection; try again"),
         }
+    }
+
+    /// The error for a request that was refused with this `Retry-After`.
+    pub(super) fn rate_limited(&self, after: Option<&str>) -> ToolError {
+        self.config.rate_limited(after, self.clock.now())
     }
 
     pub(super) fn note(&self, change: impl FnOnce(&mut Health)) {

@@ -1,5 +1,6 @@
 //! Opens a connection to a server, with either generation of the protocol.
 
+use chrono::{DateTime, Utc};
 use reqwest::{StatusCode, Url, header};
 use rmcp::{
     model::{ErrorCode, ProtocolVersion},
@@ -28,7 +29,7 @@ use super::{
     listing, login, oauth,
     stderr::{LastLines, LocalServer},
 };
-use crate::{clock::Clock, tools::ToolError};
+use crate::{clock::Clock, retry_after::retry_after, tools::ToolError};
 
 /// The variables that a server's process inherits, without secrets.
 const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
@@ -244,9 +245,16 @@ impl McpConfig {
         ToolError::ExternalService(format!("the MCP server `{}` {what}", self.name))
     }
 
-    /// The error for a request that the server refused because there were too many.
-    pub(super) fn rate_limited(&self, after: Option<Duration>) -> ToolError {
-        let when = after.map_or("later".to_owned(), |after| format!("in {} s", after.as_secs()));
+    /// The error for a request that the server refused because there were too many, with this
+    /// `Retry-After`.
+    pub(super) fn rate_limited(&self, after: Option<&str>, now: DateTime<Utc>) -> ToolError {
+        let wait = after.and_then(|after| {
+            let after = header::HeaderValue::from_str(after).ok()?;
+            let headers: header::HeaderMap = [(header::RETRY_AFTER, after)].into_iter().collect();
+            retry_after(&headers, Some(now))
+        });
+        let seconds = |wait: Duration| format!("in {} s", wait.as_millis().div_ceil(1_000));
+        let when = wait.map_or("later".to_owned(), seconds);
         self.broken(&format!(
             "limits the rate of requests and has refused this one (429), which has not run: try \
                 again {when}"
@@ -266,9 +274,8 @@ pub(super) enum Fault {
     TimedOut(Duration),
     /// The token has too few scopes; the call has not run.
     Insufficient(InsufficientScope),
-    /// There were too many requests (429), and another may be made after this time; the call has
-    /// not run.
-    RateLimited(Option<Duration>),
+    /// There were too many requests (429); the call has not run. With the header `Retry-After`.
+    RateLimited(Option<String>),
     Reported(ToolError),
 }
 
@@ -287,7 +294,7 @@ impl Fault {
                     return Self::Insufficient(insufficient);
                 }
                 if let Some(refused) = too_many_requests(error) {
-                    return Self::RateLimited(retry_after(refused));
+                    return Self::RateLimited(refused.retry_after.clone());
                 }
                 if was_not_sent(error) { Self::NotRun } else { Self::Broken }
             }
@@ -310,11 +317,6 @@ fn too_many_requests<'e>(
         }
         _ => None,
     }
-}
-
-/// In seconds; dates are not understood.
-fn retry_after(refused: &HttpStatusError) -> Option<Duration> {
-    refused.retry_after.as_deref()?.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// Whether nobody received the call, or it was rejected for missing authentication.

@@ -268,6 +268,22 @@ async fn a_call_that_is_refused_by_a_rate_limit_has_not_run() {
     assert_eq!(fake.sent("tools/call").len(), 1, "not made twice");
 }
 
+/// A server says in seconds or with a date when to try again.
+#[test]
+fn a_refusal_by_a_rate_limit_says_when_to_try_again() {
+    let now = "2026-11-21T10:01:00.5Z".parse().expect("a time");
+    for (after, expected) in [
+        (Some("7"), "in 7 s"),
+        (Some("Sat, 21 Nov 2026 10:01:30 GMT"), "in 30 s"),
+        (Some("Sat, 21 Nov 2026 10:00:00 GMT"), "in 0 s"),
+        (Some("soon"), "later"),
+        (None, "later"),
+    ] {
+        let why = config("f").rate_limited(after, now).to_string();
+        assert!(why.ends_with(&format!(": try again {expected}")), "{why}");
+    }
+}
+
 #[tokio::test]
 async fn a_cancelled_call_ends_at_once() {
     let (fake, url) = Fake::start().await;

@@ -81,7 +81,7 @@ impl McpTool {
                     return Err(self.server.requires_scopes(&refused, context).await);
                 }
                 Err(Fault::RateLimited(after)) => {
-                    return Err(self.server.config.rate_limited(after));
+                    return Err(self.server.rate_limited(after.as_deref()));
                 }
                 Err(Fault::Broken | Fault::TimedOut(_)) if once => return Err(ToolError::Unknown),
                 Err(Fault::TimedOut(limit)) => return Err(ToolError::Timeout(limit)),
