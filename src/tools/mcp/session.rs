@@ -34,6 +34,11 @@ use crate::{clock::Clock, retry_after::retry_after, tools::ToolError};
 /// The variables that a server's process inherits, without secrets.
 const INHERITED: [&str; 3] = ["PATH", "HOME", "LANG"];
 
+/// What the library reports for a call that waited for its answer when the session was replaced.
+/// The error has no code of its own.
+const SESSION_REPLACED: &str =
+    "streamable HTTP session was re-initialized before the response arrived";
+
 /// An open connection.
 pub(super) type McpSession = RunningService<RoleClient, ClientEvents>;
 
@@ -284,6 +289,11 @@ impl Fault {
         match error {
             ServiceError::McpError(error) if error.code == ErrorCode::INVALID_PARAMS => {
                 Self::Reported(ToolError::InvalidParameters(error.message.into_owned()))
+            }
+            ServiceError::McpError(error)
+                if error.code == ErrorCode::INTERNAL_ERROR && error.message == SESSION_REPLACED =>
+            {
+                Self::Broken
             }
             ServiceError::McpError(error) => {
                 Self::Reported(ToolError::ExecutionFailed(error.message.into_owned()))

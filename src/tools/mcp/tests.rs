@@ -25,6 +25,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
+use tokio::sync::Notify;
 
 /// Serves it for the duration of the test.
 async fn served(app: Router) -> Url {
@@ -265,6 +266,45 @@ async fn a_call_that_is_refused_by_a_rate_limit_has_not_run() {
     assert!(server.health().connected);
     assert_eq!(run(&tools, "f_put", json!({})).await.expect("a result"), "7");
     assert_eq!(fake.sent("initialize").len(), 1, "the same connection");
+    assert_eq!(fake.sent("tools/call").len(), 1, "not made twice");
+}
+
+/// A server that ends its session while a call waits for its answer may have run it: nobody knows.
+/// Another call that it refuses for that reason is made in the new session.
+#[tokio::test]
+async fn the_outcome_of_a_call_whose_session_ends_is_unknown() {
+    let (fake, calls) = (Fake::default(), Arc::new(AtomicUsize::new(0)));
+    let begun = Arc::new(Notify::new());
+    let begins = begun.clone();
+    let forgetful = move |state: State<Fake>, headers: HeaderMap, body: Json<Value>| {
+        let is_call = body["method"] == "tools/call";
+        let call = is_call.then(|| calls.fetch_add(1, Ordering::SeqCst));
+        if call == Some(0) {
+            begins.notify_one();
+        }
+        async move {
+            match call {
+                // Its answer follows on a stream.
+                Some(0) => StatusCode::ACCEPTED.into_response(),
+                // There is no such session any more.
+                Some(1) => StatusCode::NOT_FOUND.into_response(),
+                _ => {
+                    ([("mcp-session-id", "s")], answer(state, headers, body).await).into_response()
+                }
+            }
+        }
+    };
+    let app = Router::new().route("/mcp", post(forgetful)).with_state(fake.clone());
+    let fixture = McpFixture::new().await;
+    let config = McpConfig { url: Some(served(app).await), ..config("f") };
+    let tools = fixture.tools(config).await.expect("tools");
+    let other = async {
+        begun.notified().await;
+        run(&tools, "f_put", json!({})).await
+    };
+    let (lost, other) = tokio::join!(run(&tools, "f_put", json!({})), other);
+    assert_eq!(lost, Err(ToolError::Unknown));
+    assert_eq!(other.expect("a result"), "7");
     assert_eq!(fake.sent("tools/call").len(), 1, "not made twice");
 }
 
