@@ -14,7 +14,7 @@ use crate::{
         Context, Output, ToolError,
         web::{
             address,
-            client::WebRequest,
+            client::{FailedRequest, WebRequest},
             request::{self, RequestTerms},
         },
         workspace,
@@ -50,6 +50,8 @@ pub struct HostState {
     log: Vec<String>,
     seen: Vec<SeenFile>,
     accesses: usize,
+    /// Whether a request that may have taken effect has no response.
+    pub has_lost_request: bool,
 }
 
 /// The call for which an instance runs.
@@ -129,7 +131,8 @@ impl HostState {
             left_elements: TABLE_ELEMENTS,
             has_refused: false,
         };
-        Self { limiter, call, log: Vec::new(), seen: Vec::new(), accesses: 0 }
+        let (log, seen, accesses, has_lost_request) = <_>::default();
+        Self { limiter, call, log, seen, accesses, has_lost_request }
     }
 
     /// The result of the call.
@@ -170,7 +173,9 @@ impl Host for HostState {
 
     async fn send(&mut self, request: Request) -> Result<Response, String> {
         let call = self.accessing().map_err(|error| error.to_string())?;
-        call.send(request).await.map_err(|error| error.to_string())
+        let sent = call.send(request).await;
+        self.has_lost_request |= sent.as_ref().is_err_and(|failed| failed.may_have_taken_effect);
+        sent.map_err(|failed| failed.error.to_string())
     }
 
     async fn read_file(&mut self, path: String) -> Result<Vec<u8>, String> {
@@ -225,7 +230,7 @@ fn granted(grants: &globset::GlobSet, path: &str) -> Result<String, ToolError> {
 }
 
 impl OngoingCall {
-    async fn send(&self, request: Request) -> Result<Response, ToolError> {
+    async fn send(&self, request: Request) -> Result<Response, FailedRequest> {
         let Request { method, url, headers, body } = request;
         let url = address(&url)?;
         let method = Method::from_bytes(method.as_bytes())
@@ -233,7 +238,7 @@ impl OngoingCall {
         let Some(host) = self.grants.host(&method, &url) else {
             let host = url.host_str().unwrap_or_default();
             let why = format!("the tool's manifest does not grant {method} at {host}");
-            return Err(ToolError::NotAuthorized(why));
+            return Err(ToolError::NotAuthorized(why).into());
         };
         let headers = headers.into_iter().map(|Header { name, value }| (name, value)).collect();
         let ask = WebRequest {
@@ -245,7 +250,7 @@ impl OngoingCall {
         };
         if request::overrides_method_of(&ask) {
             let why = "a field of the request would replace its method: leave it out";
-            return Err(ToolError::NotAuthorized(why.to_owned()));
+            return Err(ToolError::NotAuthorized(why.to_owned()).into());
         }
         let terms = RequestTerms {
             agent: &self.context.agent,

@@ -102,8 +102,10 @@ impl LoadedModule {
             let instance = self.instances.instantiate_async(&mut store).await?;
             instance.call_run(&mut store, arguments).await
         };
+        let once = tool.spec.effect == EffectClass::AtMostOnce;
         match ended.await {
             Ok(Ok(text)) => Ok(store.into_data().output(text)),
+            _ if once && store.data().has_lost_request => Err(ToolError::Unknown),
             Ok(Err(text)) => Err(ToolError::ExecutionFailed(text)),
             Err(error) => Err(crashed(explain(&error, store.data()))),
         }

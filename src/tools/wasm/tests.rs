@@ -162,6 +162,31 @@ async fn requests_go_only_where_the_manifest_lets_them() {
     assert!(other.asked().is_empty());
 }
 
+/// A request whose response is lost may have taken effect. If its call must not run twice and fails,
+/// the outcome is unknown.
+#[tokio::test]
+async fn the_outcome_of_a_call_that_loses_a_response_is_unknown() {
+    let server = FakeWeb::start().await;
+    server.hangs("/slow");
+    let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
+    let web_client = web_client.answering_within(Duration::from_millis(200));
+    let http = HttpRequest { web_client, access: Arc::default() };
+    let host = Arc::new(WasmHost::new(http, LIMITS));
+    let manifest = format!("[[hosts]]\nhost = '{}'\nmethods = ['GET', 'POST']", server.url());
+    for (guest, effect, is_unknown) in [
+        (Guest::Post, EffectClass::AtMostOnce, true),
+        (Guest::Post, EffectClass::Idempotent, false),
+        (Guest::Get, EffectClass::AtMostOnce, false),
+    ] {
+        let component = Component::new("sample", guest).about(format!("{}/slow", server.url()));
+        let mut tool = tool_on(host.clone(), component, &manifest).await;
+        tool.spec.effect = effect;
+        let ended = tool.run(json!({}), &ToolFixture::new().context).await;
+        assert!(ended.is_err(), "{ended:?}");
+        assert_eq!(ended == Err(ToolError::Unknown), is_unknown, "{guest:?}: {ended:?}");
+    }
+}
+
 /// The gateway adds the credential of a host if the manifest says so. The component never sees it.
 /// Proves IC-44.
 #[tokio::test]

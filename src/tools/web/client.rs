@@ -71,6 +71,36 @@ pub struct WebResponse {
     pub is_cut: bool,
 }
 
+/// Why a request has no response.
+#[derive(Debug)]
+pub struct FailedRequest {
+    pub error: ToolError,
+    /// Whether the server may have received the request, and its method is not a safe one.
+    pub may_have_taken_effect: bool,
+}
+
+impl FailedRequest {
+    fn of(error: &reqwest::Error, method: &Method) -> Self {
+        // Nothing of a request is sent before there is a connection.
+        let may_have_arrived = !error.is_connect() && !error.is_builder();
+        let may_have_taken_effect = may_have_arrived && !method.is_safe();
+        Self { error: explained(error), may_have_taken_effect }
+    }
+}
+
+impl From<ToolError> for FailedRequest {
+    /// For a request that was not sent.
+    fn from(error: ToolError) -> Self {
+        Self { error, may_have_taken_effect: false }
+    }
+}
+
+impl From<FailedRequest> for ToolError {
+    fn from(failed: FailedRequest) -> Self {
+        failed.error
+    }
+}
+
 /// How programs in the sandbox connect to the hosts that they may reach.
 #[async_trait]
 impl Dial for WebClient {
@@ -139,7 +169,7 @@ impl WebClient {
     /// Sends a request. Only GET requests follow redirects; for others the redirect is the
     /// response.
     pub async fn send(&self, ask: WebRequest) -> Result<WebResponse, ToolError> {
-        self.send_where(ask, &|_| true).await
+        Ok(self.send_where(ask, &|_| true).await?)
     }
 
     /// Like [`WebClient::send`]. A redirect that `may_follow` rejects is the response.
@@ -147,9 +177,13 @@ impl WebClient {
         &self,
         ask: WebRequest,
         may_follow: &MayFollow<'_>,
-    ) -> Result<WebResponse, ToolError> {
+    ) -> Result<WebResponse, FailedRequest> {
+        let may_have_taken_effect = !ask.method.is_safe();
         let within = tokio::time::timeout(self.answer_for, self.follow(ask, may_follow));
-        within.await.map_err(|_| ToolError::Timeout(self.answer_for))?
+        within.await.unwrap_or_else(|_| {
+            let error = ToolError::Timeout(self.answer_for);
+            Err(FailedRequest { error, may_have_taken_effect })
+        })
     }
 
     /// Connects to a host, after the same checks.
@@ -186,7 +220,7 @@ impl WebClient {
         &self,
         mut ask: WebRequest,
         may_follow: &MayFollow<'_>,
-    ) -> Result<WebResponse, ToolError> {
+    ) -> Result<WebResponse, FailedRequest> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
         for _ in 0..=MAX_REDIRECTS {
             self.may_go(&ask.url)?;
@@ -205,10 +239,11 @@ impl WebClient {
             }
             ask.url = next;
         }
-        Err(ToolError::ExternalService(format!("more than {MAX_REDIRECTS} redirects")))
+        Err(ToolError::ExternalService(format!("more than {MAX_REDIRECTS} redirects")).into())
     }
 
-    async fn send_once(&self, ask: &WebRequest) -> Result<WebResponse, ToolError> {
+    async fn send_once(&self, ask: &WebRequest) -> Result<WebResponse, FailedRequest> {
+        let failed = |error: reqwest::Error| FailedRequest::of(&error, &ask.method);
         let http = if self.is_allowed_host(&ask.url) { &self.unrestricted } else { &self.public };
         let request = http.request(ask.method.clone(), ask.url.clone());
         let mut request = request.headers(ask.headers.clone()).timeout(self.answer_for);
@@ -307,8 +342,8 @@ fn shown(url: &Url) -> String {
     format!("{}://{host}{port}", url.scheme())
 }
 
-fn failed(error: reqwest::Error) -> ToolError {
-    let mut cause: Option<&dyn std::error::Error> = Some(&error);
+fn explained(error: &reqwest::Error) -> ToolError {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(here) = cause {
         if here.is::<PrivateAddress>() {
             return ToolError::NotAuthorized(format!("{here}"));
@@ -316,7 +351,7 @@ fn failed(error: reqwest::Error) -> ToolError {
         cause = here.source();
     }
     let place = error.url().map(shown).unwrap_or_default();
-    let what = match &error {
+    let what = match error {
         e if e.is_timeout() => "did not answer in time",
         e if e.is_connect() => "cannot be reached",
         e if e.is_decode() => "sent a response that cannot be decompressed",

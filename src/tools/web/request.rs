@@ -15,7 +15,7 @@ use url::Url;
 
 use super::{
     address,
-    client::{WebClient, WebRequest, WebResponse},
+    client::{FailedRequest, WebClient, WebRequest, WebResponse},
     credentials::{Credential, Injection},
     hosts::HostRule,
 };
@@ -125,7 +125,10 @@ impl Tool for HttpRequest {
             has_credentials: true,
             may_go: &|_| true,
         };
-        let exchange = self.exchange(ask, &terms).await?;
+        let exchange = self.exchange(ask, &terms).await.map_err(|failed| {
+            // A person decides whether it is sent again.
+            if failed.may_have_taken_effect { ToolError::Unknown } else { failed.error }
+        })?;
         finished(&exchange.answer, exchange.redacted(&shown(&exchange.answer)))
     }
 }
@@ -179,13 +182,13 @@ impl HttpRequest {
         &self,
         ask: WebRequest,
         terms: &RequestTerms<'_>,
-    ) -> Result<HttpExchange<'_>, ToolError> {
+    ) -> Result<HttpExchange<'_>, FailedRequest> {
         let own = self.access.credentials.iter().filter(|_| terms.has_credentials);
         let credential = own.clone().find(|own| own.is_for(&ask.url, terms.agent));
         let Some(credential) = credential else {
             if own.clone().any(|own| own.is_for_https_of(&ask.url)) {
                 let why = "this host is configured for https: use https in the address";
-                return Err(ToolError::InvalidParameters(why.into()));
+                return Err(ToolError::InvalidParameters(why.into()).into());
             }
             let (first, method) = (ask.url.clone(), ask.method.clone());
             let may_follow = |next: &mut Url| {
@@ -204,7 +207,7 @@ impl HttpRequest {
         credential: &'c Credential,
         ask: WebRequest,
         terms: &RequestTerms<'_>,
-    ) -> Result<HttpExchange<'c>, ToolError> {
+    ) -> Result<HttpExchange<'c>, FailedRequest> {
         let fetches = matches!(ask.method, Method::GET | Method::HEAD);
         let mut is_last = !fetches;
         loop {
@@ -352,6 +355,8 @@ mod tests {
     use crate::tools::testing::ToolFixture;
     use fakes::web::FakeWeb;
     use serde_json::json;
+    use std::time::Duration;
+    use tokio::net::TcpListener;
 
     fn tool() -> HttpRequest {
         let web_client = WebClient::new(["127.0.0.1".to_owned()].into()).unwrap();
@@ -420,6 +425,46 @@ mod tests {
             matches!(&closed, Err(ToolError::ExternalService(text)) if text.starts_with("Request failed: ")),
             "{closed:?}"
         );
+    }
+
+    /// A request that may have taken effect has not failed, because the agent could repeat it: its
+    /// outcome is unknown. One that was not sent, or has no effect, has failed.
+    #[tokio::test]
+    async fn the_outcome_of_a_request_without_a_response_is_unknown() {
+        let (server, place) = (FakeWeb::start().await, ToolFixture::new());
+        server.hangs("/slow");
+        let web_client = tool().web_client.answering_within(Duration::from_millis(200));
+        let (tool, hasty) = (tool(), HttpRequest { web_client, access: Arc::default() });
+        let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (slow, broken) = (format!("{}/slow", server.url()), listener.local_addr().unwrap());
+        let (closed, broken) = (format!("http://{gone}/"), format!("http://{broken}/"));
+        let breaks = async {
+            while let Ok((stream, _)) = listener.accept().await {
+                stream.readable().await.unwrap();
+            }
+        };
+        let asks = async {
+            for (tool, url, arrives) in
+                [(&hasty, &slow, true), (&tool, &broken, true), (&tool, &closed, false)]
+            {
+                for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] {
+                    let arguments = json!({ "url": url, "method": method });
+                    let ended = tool.run(arguments, &place.context).await;
+                    let is_unknown = arrives && !["GET", "HEAD"].contains(&method);
+                    assert!(ended.is_err(), "{method} {url}");
+                    assert_eq!(
+                        ended == Err(ToolError::Unknown),
+                        is_unknown,
+                        "{method} {url}: {ended:?}"
+                    );
+                }
+            }
+        };
+        tokio::select! {
+            () = asks => {}
+            () = breaks => unreachable!(),
+        }
     }
 
     /// A request that may take effect as a deletion needs the approval of one.
