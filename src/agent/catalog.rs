@@ -240,6 +240,14 @@ impl Catalog {
         schema
     }
 
+    /// Whether an MCP server with this name has listed tools.
+    pub fn has_tools_of(&self, server: &str) -> bool {
+        self.tools.iter().any(|listed| match &listed.spec.source {
+            ToolSource::Mcp { server: own, .. } => own == server,
+            ToolSource::Builtin | ToolSource::Wasm { .. } => false,
+        })
+    }
+
     /// The tools whose schemas are not in every prompt.
     pub fn extensions(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Extension)

@@ -34,6 +34,8 @@ use crate::{
 pub enum Effect {
     /// Do nothing until an event arrives.
     Rest,
+    /// Look again soon: a call waits for its tool, which is being loaded.
+    AwaitTools,
     /// Fetch files that came with messages.
     Fetch(Vec<SentFile>),
     /// Ask the model.
@@ -100,7 +102,10 @@ pub fn next(
         return Effect::Delegate(plan.delegate);
     }
     if session.open_calls().next().is_some() {
-        return while_waiting(session, context);
+        return match while_waiting(session, context) {
+            Effect::Rest if plan.awaits_tools => Effect::AwaitTools,
+            effect => effect,
+        };
     }
     if !session.awaits_model() && !session.has_unread_results() {
         return Effect::Rest;
@@ -154,6 +159,8 @@ struct Plan {
     ask: Vec<ApprovalNeeded>,
     run: Vec<Cleared>,
     delegate: Vec<DelegatingCall>,
+    /// Whether a call waits for its tool.
+    awaits_tools: bool,
 }
 
 /// The context in which calls are judged.
@@ -192,7 +199,12 @@ impl Plan {
                 }
                 ResolvedTool::Nothing { near } => {
                     let text = texts::no_such_tool(&open.call.tool, &near);
-                    plan.settle.extend(missing(open, text));
+                    // The model can make a new call again.
+                    let waits = open.state != CallState::New && context.is_loading(&open.call.tool);
+                    match missing(open, text) {
+                        Some(_) if waits => plan.awaits_tools = true,
+                        end => plan.settle.extend(end),
+                    }
                 }
                 ResolvedTool::Unavailable { why } => {
                     let text = texts::tool_unavailable(&open.call.tool, why);
@@ -544,6 +556,27 @@ mod tests {
             next(&run.session, &run.agent, &running, &GuardContext::default()),
             Effect::Rest
         );
+    }
+
+    /// A call that was allowed or interrupted before a restart waits while tools are loaded. A new
+    /// one ends.
+    #[test]
+    fn a_call_waits_for_a_tool_that_is_being_loaded() {
+        let mut run = Run::new();
+        run.says("go");
+        let call = run.call("m_echo");
+        let (id, upto, usage) = (call.id.clone(), run.session.seq, Usage::default());
+        run.record(Event::Replied { text: String::new(), calls: vec![call], upto, usage });
+        let effect = |run: &Run, loading: &[&str]| {
+            let loading = loading.iter().map(|&beginning| beginning.to_owned()).collect();
+            let context = GuardContext { loading, ..GuardContext::default() };
+            next(&run.session, &run.agent, &BTreeSet::new(), &context)
+        };
+        assert!(matches!(effect(&run, &["m_"]), Effect::Settle(_)));
+        run.record(Event::ToolStarted { call: id });
+        assert_eq!(effect(&run, &["n_", "m_"]), Effect::AwaitTools);
+        assert!(matches!(effect(&run, &["n_"]), Effect::Settle(_)));
+        assert!(matches!(effect(&run, &[]), Effect::Settle(_)));
     }
 
     /// What happens between two messages.

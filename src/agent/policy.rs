@@ -81,6 +81,15 @@ pub struct GuardContext {
     pub depth: u32,
     /// Whether a sub-agent waits for a decision.
     pub asked_below: bool,
+    /// The beginnings of the names of tools that are being loaded.
+    pub loading: Vec<String>,
+}
+
+impl GuardContext {
+    /// Whether a tool that does not exist may appear soon.
+    pub fn is_loading(&self, tool: &str) -> bool {
+        self.loading.iter().any(|beginning| tool.starts_with(beginning.as_str()))
+    }
 }
 
 /// Path → SHA-256; empty for a file that does not exist.

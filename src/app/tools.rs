@@ -38,9 +38,8 @@ use crate::{
 };
 
 /// How long a start waits for the tools of the configured MCP servers, and then for those of the
-/// installed ones. Tools of slower servers follow. Calls that were approved or interrupted before
-/// the start end if their tool is missing, so this is the time that a server has to connect, and some
-/// for its list.
+/// installed ones: the time that a server has to connect, and some for its list. Tools of slower
+/// servers follow, and calls that were approved or interrupted before the start wait for them.
 pub(super) const SERVERS_WITHIN: Duration = Duration::from_secs(20);
 /// How long a command waits that needs the tools of all servers and then ends.
 pub const ALL_SERVERS_WITHIN: Duration = Duration::from_mins(1);

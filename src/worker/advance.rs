@@ -3,6 +3,7 @@
 //! like those of others.
 
 use anyhow::Result;
+use chrono::TimeDelta;
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::watch;
 
@@ -23,10 +24,16 @@ use crate::{
     gateway::drafts::Drafts,
     journal::event::Event,
     store::{
-        conversations::{record::ConversationChange, snapshots::Folded},
+        conversations::{
+            record::{ConversationChange, Deferral},
+            snapshots::Folded,
+        },
         leases::Claimed,
     },
 };
+
+/// The delay before a call looks again for a tool that is being loaded.
+const TOOLS_AFTER: TimeDelta = TimeDelta::seconds(2);
 
 pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<()> {
     let listener = worker.gateway.store.notifier.listen(claimed.lease.conversation());
@@ -36,6 +43,8 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
         let cause = "the agent of this sub-agent is no longer configured";
         return super::report_failure(worker, claimed, cause).await;
     }
+    // Read first: the agent may lack these tools, and has all others.
+    let loading = worker.loading_tools();
     let agent = worker.agent_of(claimed).await?;
     let folded = worker.sessions.take(&worker.gateway.store, &claimed.lease).await?;
     let guard_context = GuardContext::default();
@@ -47,7 +56,8 @@ pub(super) async fn advance(worker: &Arc<Worker>, claimed: &Claimed) -> Result<(
         return worker.gateway.store.release(&claimed.lease).await;
     };
     let Folded { session, stored } = folded;
-    let mut turn = Turn { worker, claimed, agent, session, stored, guard_context, listener };
+    let mut turn =
+        Turn { worker, claimed, agent, loading, session, stored, guard_context, listener };
     run_step(&mut turn).await?;
     let folded = Folded { session: turn.session, stored: turn.stored };
     worker.sessions.keep(&worker.gateway.store, &claimed.lease, folded).await;
@@ -136,7 +146,8 @@ impl Turn<'_> {
     async fn perform(&mut self, effect: Effect, running: &mut Running) -> Result<Flow> {
         match effect {
             Effect::Rest if running.is_idle() => self.rest().await,
-            Effect::Rest => self.wait(running).await,
+            Effect::AwaitTools if running.is_idle() => self.await_tools().await,
+            Effect::Rest | Effect::AwaitTools => self.wait(running).await,
             Effect::Fetch(files) => fetch::fetch(self, files).await,
             Effect::Think => {
                 self.renew_agent().await?;
@@ -168,6 +179,15 @@ impl Turn<'_> {
     async fn rest(&self) -> Result<Flow> {
         let store = &self.worker.gateway.store;
         Ok(store.rest(&self.claimed.lease, self.session.seq).await?.into())
+    }
+
+    /// Releases the conversation for a moment. Its next turn has the tools that are loaded by then.
+    async fn await_tools(&self) -> Result<Flow> {
+        let gateway = &self.worker.gateway;
+        let not_before = gateway.clock.now() + TOOLS_AFTER;
+        let deferral = Deferral { failures: self.claimed.failures, not_before };
+        gateway.store.defer(&self.claimed.lease, deferral).await?;
+        Ok(Flow::End)
     }
 
     /// Waits until a call ends or a new event arrives.

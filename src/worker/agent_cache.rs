@@ -10,6 +10,7 @@ use crate::{
     agent::{
         Agent,
         catalog::{ToolSource, ToolSpec},
+        naming::sanitise,
     },
     store::{
         leases::Claimed,
@@ -55,6 +56,18 @@ impl Worker {
             Some(kept) => Ok(kept.arranged),
             None => self.agent(id).await,
         }
+    }
+
+    /// The beginnings of the names of tools that no agent has yet, because their servers were added
+    /// a short time ago.
+    pub(super) fn loading_tools(&self) -> Vec<String> {
+        let mut starting = self.mcp_servers.starting();
+        if !starting.is_empty() {
+            let agents = self.agents.read();
+            let is_listed = |server: &str| agents.values().any(|a| a.catalog.has_tools_of(server));
+            starting.retain(|server| !is_listed(server));
+        }
+        starting.iter().map(|server| format!("{}_", sanitise(server))).collect()
     }
 
     fn cached(&self, id: &str) -> Option<CachedAgent> {

@@ -65,6 +65,7 @@ pub(super) async fn current(turn: &Turn<'_>) -> Result<GuardContext> {
         language: turn.claimed.language(),
         folder: turn.worker.workspace_name(turn.claimed),
         depth: turn.claimed.sub_agent.as_ref().map_or(0, |sub_agent| sub_agent.depth),
+        loading: turn.loading.clone(),
         ..GuardContext::default()
     };
     if turn.session.open_calls().next().is_none() {

@@ -39,6 +39,8 @@ pub(super) struct Turn<'w> {
     pub worker: &'w Arc<Worker>,
     pub claimed: &'w Claimed,
     pub agent: Arc<Agent>,
+    /// The beginnings of the names of tools that it does not have yet.
+    pub loading: Vec<String>,
     pub session: Session,
     pub stored: Stored,
     pub guard_context: GuardContext,

@@ -217,6 +217,18 @@ async fn calls_do_not_queue_for_a_server_that_does_not_answer() {
     assert!(begun.elapsed() >= CONNECT_FOR, "it is tried again");
 }
 
+/// Calls wait only for a limited time for the tools of a server.
+#[tokio::test]
+async fn a_server_is_starting_for_a_minute() {
+    let (fixture, servers) = (McpFixture::new().await, server::Servers::default());
+    tokio::time::pause();
+    servers.add(fixture.server(testing::config("m")));
+    tokio::time::advance(Duration::from_secs(59)).await;
+    assert_eq!(servers.starting(), ["m"]);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(servers.starting(), Vec::<String>::new());
+}
+
 /// The number of calls at the same time is bounded.
 #[tokio::test]
 async fn too_many_calls_at_once_are_refused() {

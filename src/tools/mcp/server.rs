@@ -38,6 +38,8 @@ const PING_FOR: Duration = Duration::from_secs(10);
 const MAX_CALLS: usize = 64;
 /// How long calls fail immediately after the server has not answered an attempt to connect.
 const REST_FOR: Duration = Duration::from_secs(30);
+/// How long calls that were made before a start wait for the tools of a server.
+const STARTS_WITHIN: Duration = Duration::from_mins(1);
 
 /// The health of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,6 +77,14 @@ impl Servers {
         self.0.read().get(name).cloned()
     }
 
+    /// The names of the servers that were added a short time ago, and may still have to list their
+    /// tools.
+    pub fn starting(&self) -> Vec<String> {
+        let servers = self.0.read();
+        let starting = servers.values().filter(|one| one.added_at.elapsed() < STARTS_WITHIN);
+        starting.map(|server| server.config.name.clone()).collect()
+    }
+
     /// The prompts of all servers.
     pub fn prompts(&self) -> Vec<PromptCommand> {
         let servers = self.0.read();
@@ -84,6 +94,7 @@ impl Servers {
 
 pub struct Server {
     pub config: McpConfig,
+    added_at: Instant,
     pub(super) link: Link,
     pub(super) pauses: [Duration; 2],
     pub(super) store: Store,
@@ -118,9 +129,10 @@ impl Server {
         let (health, prompts) = <_>::default();
         let link = Link::new(clock.clone());
         let calls = Arc::new(Semaphore::new(MAX_CALLS));
-        let pauses = PAUSES;
+        let (pauses, added_at) = (PAUSES, Instant::now());
         Arc::new(Self {
             config,
+            added_at,
             link,
             pauses,
             store,

@@ -1,5 +1,6 @@
 //! MCP servers in conversations.
 
+use chrono::TimeDelta;
 use countersign::testing::{
     app::{App, Overrides},
     journal::{
@@ -94,6 +95,30 @@ story! {
         eventually("its tool is there", async || has_tool().then_some(())).await;
         assert_eq!(server.heard("initialize"), 1, "it was not connected again");
         app.stop().await.unwrap();
+    }
+}
+
+story! {
+    /// A call that was approved before its server has listed its tools does not end: it runs when
+    /// they are there.
+    async fn an_approved_call_waits_for_the_tools_of_its_server(world: &mut World) {
+        let server = FaultyServer::with(world, &json!([tool("echo")]));
+        world.model_will(call("m_echo", json!({})));
+        world.ann_says("echo").await;
+        server.has("stalls");
+        let patience = std::mem::replace(&mut world.servers_within, Duration::from_millis(200));
+        let (app, press) = (world.node().await, world.press("Allow once"));
+        world.takes(&app, "1", press).await;
+        assert_eq!(app.worker.advance_ready().await.unwrap(), 1);
+        assert_eq!(app.worker.advance_ready().await.unwrap(), 0, "not again at once");
+        assert_eq!(world.results().await, Vec::<String>::new());
+        drop(app);
+        server.no_longer_has("stalls");
+        world.servers_within = patience;
+        world.model_will(say("Echoed."));
+        world.time_passes(TimeDelta::seconds(3)).await;
+        assert_eq!(world.last(), "Echoed.");
+        assert_eq!(server.heard("tools/call"), 1);
     }
 }
 

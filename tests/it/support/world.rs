@@ -32,6 +32,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use crate::support::{
@@ -95,6 +96,8 @@ pub struct World {
     pub sandbox: Arc<Sandbox>,
     /// The environment.
     pub variables: BTreeMap<String, String>,
+    /// How long a start waits for the tools of MCP servers.
+    pub servers_within: Duration,
     database: Option<Database>,
     _folder: tempfile::TempDir,
     next_key: usize,
@@ -145,6 +148,7 @@ impl World {
                 "this story has none",
             )),
             variables: BTreeMap::new(),
+            servers_within: PATIENCE,
             database,
             _folder: folder,
             next_key: 1,
@@ -203,7 +207,7 @@ impl World {
             channels,
             sandbox: Some(self.sandbox.clone()),
             requests: None,
-            servers_within: Some(PATIENCE),
+            servers_within: Some(self.servers_within),
         };
         if let Some(path) = self.config.store_url().strip_prefix("sqlite://").map(Path::new)
             && !path.exists()
