@@ -394,10 +394,10 @@ fn formats_that_do_not_compute_show_values() {
 #[test]
 fn code_over_the_limit_of_pages_is_refused_before_layout() {
     let code = |lines: usize| format!("```\n{}```\n", "x = 1\n".repeat(lines));
-    let began = std::time::Instant::now();
     let refused = render(&markdown::read(&code(30_000)).unwrap(), Format::Pdf).unwrap_err();
     assert!(matches!(refused, RenderError::TooLarge(_)), "{refused}");
-    assert!(began.elapsed().as_secs() < 2, "{:?}", began.elapsed());
+    // After the layout, the number of pages would be known.
+    assert!(refused.to_string().contains("would fill"), "{refused}");
     let rendered = render(&markdown::read(&code(1_000)).unwrap(), Format::Pdf).unwrap();
     assert_eq!(pdf_text(&rendered).matches("x = 1").count(), 1_000);
 }

@@ -465,20 +465,19 @@ mod tests {
         }
     }
 
+    /// If each figure were compared with each other one, this would take many minutes instead of
+    /// seconds.
     #[test]
-    fn many_named_figures_are_numbered_in_linear_time() {
-        let numbered = |count: usize| {
-            let url = |at: usize| format!("{at}.png");
-            let names: Names = (0..count).map(|at| (url(at), format!("fig:{at}"))).collect();
-            let picture = |at| Inline::Image { url: url(at), alt: "A".into(), title: "A".into() };
-            let blocks = (0..count).map(|at| Block::Paragraph(vec![picture(at)])).collect();
-            let mut document = Document { blocks, ..Document::default() };
-            let began = std::time::Instant::now();
-            number(&mut document, &names);
-            began.elapsed()
-        };
-        let (few, many) = (numbered(500), numbered(4_000));
-        assert!(many < few * 32, "{few:?} {many:?}");
+    fn a_figure_is_not_compared_with_each_other_one() {
+        const COUNT: usize = 200_000;
+        let url = |at: usize| format!("{at}.png");
+        let names: Names = (0..COUNT).map(|at| (url(at), format!("fig:{at}"))).collect();
+        let picture = |at| Inline::Image { url: url(at), alt: "A".into(), title: "A".into() };
+        let blocks = (0..COUNT).map(|at| Block::Paragraph(vec![picture(at)])).collect();
+        let mut document = Document { blocks, ..Document::default() };
+        number(&mut document, &names);
+        assert_eq!(document.captions.len(), COUNT);
+        assert!(document.warnings.is_empty());
     }
 
     #[test]

