@@ -2,6 +2,7 @@
 
 use super::captions::end_caption;
 use super::draw::{Draw, Place};
+use super::inlines::RunFormat;
 use crate::document::{Align, Block, Definition, Inline};
 use crate::package::sections::after_comments;
 use crate::package::text::{DEPTH, PictureText, announces, begins_page, flat, plain};
@@ -149,7 +150,8 @@ impl Draw<'_> {
         let bidi = self.bidi(&plain(content));
         xml.open("w:p", &[]);
         Shape { bidi, ..shape }.write(xml);
-        self.inlines(xml, content, super::inlines::RunFormat { rtl: bidi, ..place.into() });
+        let format = RunFormat { style: shape.style, rtl: bidi, ..place.into() };
+        self.inlines(xml, content, format);
         xml.close();
     }
 
@@ -166,11 +168,8 @@ impl Draw<'_> {
             xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", &anchor.bookmark)]);
         }
         let width = super::paper::text_width(self.document);
-        self.inlines(
-            xml,
-            content,
-            super::inlines::RunFormat { rtl: bidi, width, ..Default::default() },
-        );
+        let format = RunFormat { style, rtl: bidi, width, ..RunFormat::default() };
+        self.inlines(xml, content, format);
         if anchor.is_some() {
             xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
         }

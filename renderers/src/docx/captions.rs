@@ -15,7 +15,7 @@ impl Draw<'_> {
     /// A caption. Its label, such as “Figure 3”, has a bookmark for references.
     pub fn caption_text(&mut self, xml: &mut Xml, kind: usize, content: &[Inline]) {
         let text = plain(content);
-        let format = RunFormat { rtl: self.bidi(&text), ..RunFormat::default() };
+        let format = RunFormat { style: "Caption", rtl: self.bidi(&text), ..RunFormat::default() };
         let language = self.document.meta.language.as_deref();
         let Some([word, number, rest]) = words::numbered(kind, &text, language) else {
             return self.inlines(xml, content, format);

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::anchors::HeadingAnchors;
 use super::numbering::Numbering;
 use super::sections::Edges;
+use super::styles::LetterSizes;
 use crate::Document;
 use crate::package::look::{self, Look};
 use crate::package::measure::runs_rtl;
@@ -17,6 +18,7 @@ use crate::pdf::fontset::Fonts;
 pub struct Draw<'d> {
     pub document: &'d Document,
     pub look: Look<'d>,
+    pub sizes: LetterSizes,
     pub package: Package,
     /// Relationships of the part that is being written.
     pub relations: Relations,
@@ -73,9 +75,11 @@ impl Place {
 
 impl<'d> Draw<'d> {
     pub fn new(document: &'d Document, fonts: &'d Fonts) -> Self {
+        let look = look::look(&document.meta);
         Self {
             document,
-            look: look::look(&document.meta),
+            sizes: LetterSizes::new(&look, &document.meta),
+            look,
             package: Package::default(),
             relations: Relations::default(),
             warnings: Warnings::from(&document.warnings),

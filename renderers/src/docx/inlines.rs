@@ -2,6 +2,7 @@
 
 use super::draw::{Draw, Place};
 use crate::document::{Inline, Mark, leads_to_caption};
+use crate::package::look::SMALL_SIZE;
 use crate::package::text::{LINK_LETTERS, PictureText, directions, joint, plain};
 use crate::package::xml::Xml;
 
@@ -15,6 +16,10 @@ pub struct RunFormat {
     pub link: bool,
     /// By [`Mark`].
     pub marks: [bool; 5],
+    /// The size of small letters, in half points.
+    pub small: Option<u32>,
+    /// The style of the paragraph.
+    pub style: &'static str,
     /// Whether the paragraph runs from right to left.
     pub rtl: bool,
     /// RRGGBB.
@@ -23,12 +28,9 @@ pub struct RunFormat {
     pub width: i64,
 }
 
-/// The size of small letters, in half points.
-const SMALL: &str = "18";
-
 impl From<Place> for RunFormat {
     fn from(place: Place) -> Self {
-        Self { width: place.width, ..Self::default() }
+        Self { style: place.style, width: place.width, ..Self::default() }
     }
 }
 
@@ -64,7 +66,11 @@ impl Draw<'_> {
             Inline::Marked(mark, parts) => {
                 let mut marks = format.marks;
                 marks[*mark as usize] = true;
-                self.inlines(xml, parts, RunFormat { marks, ..format });
+                let small = match mark {
+                    Mark::Small => Some(self.smaller(format)),
+                    _ => format.small,
+                };
+                self.inlines(xml, parts, RunFormat { marks, small, ..format });
             }
             Inline::Link { url, title, content } => {
                 self.link(xml, LinkTarget { url, title }, content, format);
@@ -81,6 +87,12 @@ impl Draw<'_> {
                 xml.close();
             }
         }
+    }
+
+    /// The size of small letters in text of that format. Word has no relative sizes.
+    fn smaller(&self, format: RunFormat) -> u32 {
+        let around = format.small.unwrap_or_else(|| self.sizes.of(format.style));
+        (f64::from(around) * SMALL_SIZE).round().max(2.0) as u32
     }
 
     fn link(
@@ -181,9 +193,9 @@ fn marks(xml: &mut Xml, format: RunFormat, rtl: bool) {
         xml.val("w:color", color);
     }
     let has = |mark: Mark| format.marks[mark as usize];
-    if has(Mark::Small) {
-        xml.val("w:sz", SMALL);
-        xml.val("w:szCs", SMALL);
+    if let Some(half_points) = format.small.map(|small| small.to_string()) {
+        xml.val("w:sz", &half_points);
+        xml.val("w:szCs", &half_points);
     }
     if has(Mark::Highlighted) {
         xml.val("w:highlight", "yellow");

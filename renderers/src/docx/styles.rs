@@ -1,5 +1,7 @@
 //! `word/styles.xml`: the styles in each theme.
 
+use std::collections::HashMap;
+
 use super::namespaces::NAMESPACES;
 use super::numbering::HEADINGS;
 use crate::document::{Meta, Voice};
@@ -24,6 +26,16 @@ pub fn write(look: &Look, meta: &Meta) -> Xml {
     xml.raw("<w:style w:type=\"character\" w:default=\"1\" w:styleId=\"DefaultParagraphFont\"><w:name w:val=\"Default Paragraph Font\"/><w:uiPriority w:val=\"1\"/><w:semiHidden/></w:style>");
     xml.raw("<w:style w:type=\"numbering\" w:default=\"1\" w:styleId=\"NoList\"><w:name w:val=\"No List\"/><w:semiHidden/></w:style>");
     xml.raw(TABLE_NORMAL);
+    for style in &paragraph_styles(look, meta) {
+        paragraph(&mut xml, style);
+    }
+    characters(&mut xml, look);
+    table(&mut xml, look);
+    xml.close();
+    xml
+}
+
+fn paragraph_styles(look: &Look, meta: &Meta) -> Vec<WordStyle> {
     let all = [
         headings(look, meta.numbered),
         front(look),
@@ -31,13 +43,32 @@ pub fn write(look: &Look, meta: &Meta) -> Xml {
         tables_and_code(look),
         small(look),
     ];
-    for style in all.iter().flatten() {
-        paragraph(&mut xml, style);
+    all.into_iter().flatten().collect()
+}
+
+/// The sizes of letters by the style of their paragraph, in half points.
+pub struct LetterSizes {
+    /// Of the styles without one of their own.
+    usual: u32,
+    own: HashMap<&'static str, u32>,
+}
+
+impl LetterSizes {
+    pub fn new(look: &Look, meta: &Meta) -> Self {
+        let own = paragraph_styles(look, meta).into_iter().filter_map(|style| {
+            let (_, size) = style.run.split_once("<w:sz w:val=\"")?;
+            Some((style.id, size.split_once('"')?.0.parse::<u32>().ok()?))
+        });
+        Self { own: own.collect(), usual: usual_size(look) }
     }
-    characters(&mut xml, look);
-    table(&mut xml, look);
-    xml.close();
-    xml
+
+    pub fn of(&self, style: &str) -> u32 {
+        self.own.get(style).copied().unwrap_or(self.usual)
+    }
+}
+
+fn usual_size(look: &Look) -> u32 {
+    look.brand.and_then(|brand| brand.half_points).unwrap_or(22)
 }
 
 const TABLE_NORMAL: &str = "<w:style w:type=\"table\" w:default=\"1\" w:styleId=\"TableNormal\">\
@@ -61,7 +92,7 @@ fn defaults(xml: &mut Xml, look: &Look, meta: &Meta) {
     ];
     xml.empty("w:rFonts", &fonts);
     xml.val("w:color", &look.ink);
-    let half_points = look.brand.and_then(|brand| brand.half_points).unwrap_or(22).to_string();
+    let half_points = usual_size(look).to_string();
     xml.val("w:sz", &half_points);
     xml.val("w:szCs", &half_points);
     xml.empty("w:lang", &[("w:val", language), ("w:eastAsia", east), ("w:bidi", bidi)]);

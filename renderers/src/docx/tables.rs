@@ -124,7 +124,12 @@ impl Draw<'_> {
         xml.close();
         xml.open("w:p", &[]);
         Shape { bidi, ..shape }.write(xml);
-        let format = RunFormat { rtl: bidi, width: width - PADDING, ..RunFormat::default() };
+        let format = RunFormat {
+            style: shape.style,
+            rtl: bidi,
+            width: width - PADDING,
+            ..RunFormat::default()
+        };
         self.inlines(xml, cell, format);
         xml.close();
         xml.close();

@@ -417,3 +417,19 @@ fn captions_stand_wherever_their_pictures_do() {
     assert!(text.contains("[gone (Fig. 1)]"), "{text}");
     assert!(["Fig. 2", "Fig. 3", "Fig. 4"].iter().all(|caption| text.contains(caption)), "{text}");
 }
+
+/// Word has no sizes relative to the text around them.
+#[test]
+fn small_letters_are_smaller_than_those_around_them() {
+    for (source, part, size) in [
+        ("a <small>b</small>", BODY, "19"),
+        ("# a <small>b</small>", BODY, "34"),
+        ("# a\n\n## a **<small>b</small>**", BODY, "27"),
+        ("| a <small>b</small> |\n|---|\n", BODY, "17"),
+        ("a[^1]\n\n[^1]: b <small>c</small>", "word/footnotes.xml", "15"),
+    ] {
+        let parts = parts(source);
+        assert_eq!(values(&parts, part, "w:sz"), [size], "{source}");
+        assert_eq!(values(&parts, part, "w:szCs"), [size], "{source}");
+    }
+}

@@ -4,6 +4,9 @@ use super::measure;
 use crate::Document;
 use crate::document::{Alert, Brand, Color, Inline, Meta, Theme};
 
+/// The size of small letters, as a part of that of the text around them.
+pub const SMALL_SIZE: f64 = 0.85;
+
 /// The fonts and colours (RRGGBB) of a theme, with the fonts required by the language.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look<'a> {

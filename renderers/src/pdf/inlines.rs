@@ -21,6 +21,7 @@ use super::images::PdfPicture;
 use super::marks::{grounded, is_mark};
 use crate::document::{Block, Inline, Mark, leads_to_caption};
 use crate::latex;
+use crate::package::look::SMALL_SIZE;
 use crate::package::picture::missing;
 use crate::package::text::{PictureText, named};
 use crate::rendered::Warning;
@@ -67,7 +68,7 @@ impl<'a> Drawing<'a> {
             Mark::Raised => SuperElem::new(body).pack(),
             Mark::Underlined => UnderlineElem::new(body).pack(),
             Mark::Highlighted => HighlightElem::new(body).pack(),
-            Mark::Small => body.set(TextElem::size, TextSize(Em::new(0.85).into())),
+            Mark::Small => body.set(TextElem::size, TextSize(Em::new(SMALL_SIZE).into())),
         }
     }
 

@@ -8,6 +8,8 @@ use crate::package::xml::Xml;
 
 /// Placeholders for blocks below each other in [`Layout::Mixed`].
 pub const BLOCKS: usize = 8;
+/// The font size of text below a large title.
+const BELOW_TITLE: f64 = 24.0;
 
 /// The layouts, in the order of their parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +78,11 @@ impl Layout {
             Self::Figure => FIGURE,
             _ => 30.0,
         }
+    }
+
+    /// The font size of the first level of text, if it is not the master's.
+    pub fn first_level_size(self) -> Option<f64> {
+        matches!(self, Self::Title | Self::Section | Self::Figure).then_some(BELOW_TITLE)
     }
 
     /// The area of the first item.
@@ -214,13 +221,14 @@ impl Layout {
                  indent=\"0\"><a:buNone/><a:defRPr {run}</a:defRPr></a:lvl1pPr></a:lstStyle>"
             )
         };
+        let below_title = (BELOW_TITLE * 100.0) as i64;
         match self {
             Self::Title | Self::Figure => level(&format!(
-                "sz=\"2400\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
+                "sz=\"{below_title}\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
                 look.quiet
             )),
             Self::Section => level(&format!(
-                "sz=\"2400\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
+                "sz=\"{below_title}\"><a:solidFill><a:srgbClr val=\"{}\"/></a:solidFill>",
                 look.accent.contrasting()
             )),
             Self::Quote => level("sz=\"2000\" i=\"1\">"),

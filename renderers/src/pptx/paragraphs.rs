@@ -8,7 +8,7 @@ use super::markup::fill;
 use super::sheet::Sheet;
 use crate::document::{Align, Color, Inline, Mark as TextMark};
 use crate::package::highlight;
-use crate::package::look;
+use crate::package::look::{self, SMALL_SIZE};
 use crate::package::measure::runs_rtl;
 use crate::package::numerals::Numerals;
 use crate::package::text::{LINK_LETTERS, directions, joint, named, plain, slug, unescape};
@@ -33,6 +33,8 @@ pub struct TextFormat {
     pub color: Option<Color>,
     /// In points; `None` for the placeholder's own size.
     pub size: Option<f64>,
+    /// The placeholder's own size, for letters that are smaller.
+    pub own_size: Option<f64>,
     /// The relationship of a link, and whether its target is a slide of this presentation.
     pub link: Option<Link>,
 }
@@ -58,6 +60,8 @@ impl Sheet<'_, '_> {
             if scale > 1.0 || self.has_own_sizes {
                 format.size = format.size.or(Some(size(para, scale)));
             }
+            let first = self.first_level_size.filter(|_| para.level == 0);
+            format.own_size = first.or(Some(size(para, 1.0)));
             xml.open("a:p", &[]);
             properties(xml, para, &mut starts, Shift { rtl, is_after_rtl, scale: scale.max(1.0) });
             match &para.content[..] {
@@ -134,7 +138,13 @@ impl Sheet<'_, '_> {
                 Inline::Marked(mark, parts) => {
                     let mut marks = format.marks;
                     marks[*mark as usize] = true;
-                    self.runs(xml, parts, TextFormat { marks, ..format });
+                    let size = match mark {
+                        TextMark::Small => {
+                            format.size.or(format.own_size).map(|size| size * SMALL_SIZE)
+                        }
+                        _ => format.size,
+                    };
+                    self.runs(xml, parts, TextFormat { marks, size, ..format });
                 }
                 Inline::Link { url, title, content } => {
                     let link = self.link(url, title);

@@ -17,6 +17,8 @@ pub struct Sheet<'a, 'd> {
     pub formulas: FormulaForm,
     /// Whether all text has a font size of its own, instead of the layout's.
     pub has_own_sizes: bool,
+    /// The font size of the first level, if it is not the master's.
+    pub first_level_size: Option<f64>,
 }
 
 impl Sheet<'_, '_> {

@@ -43,6 +43,7 @@ impl<'d> Deck<'d> {
             ink: page.ink,
             formulas: FormulaForm::default(),
             has_own_sizes,
+            first_level_size: page.layout.first_level_size(),
         };
         let mut xml = Xml::new();
         xml.open("p:sld", &NAMESPACES);
@@ -98,7 +99,12 @@ impl Sheet<'_, '_> {
             xml,
             &page.title,
             Align::Start,
-            TextFormat { size, unseen: page.hidden_title, ..TextFormat::default() },
+            TextFormat {
+                size,
+                own_size: Some(slot.points),
+                unseen: page.hidden_title,
+                ..TextFormat::default()
+            },
         );
         close_shape(xml);
     }

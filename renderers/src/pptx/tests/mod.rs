@@ -371,3 +371,19 @@ fn boxes_on_dark_slides_are_not_light() {
     }
     assert!(dark.contains("<a:noFill/>"), "{dark}");
 }
+
+#[test]
+fn small_letters_are_smaller_than_those_around_them() {
+    let source = "## A <small>b</small>\n\n- c <small>d</small>\n\n\
+                  | x |\n|---|\n| e <small>f</small> |\n";
+    let all = deck(source).0.elements("ppt/slides/slide1.xml");
+    let size = |text: &str| {
+        let at = all.iter().position(|e| e.name == "a:t" && e.text.trim() == text).unwrap();
+        let properties = all[..at].iter().rfind(|e| e.name == "a:rPr").unwrap();
+        properties.attribute("sz").parse::<f64>().ok()
+    };
+    for (around, small, inherited) in [("A", "b", 3_000.0), ("c", "d", 2_000.0), ("e", "f", 0.0)] {
+        let wanted = size(around).unwrap_or(inherited) * 0.85;
+        assert!((size(small).unwrap() - wanted).abs() < 1.0, "{small}: {wanted}");
+    }
+}
