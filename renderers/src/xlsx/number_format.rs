@@ -127,6 +127,14 @@ impl Counted {
         }
     }
 
+    /// Whether there are no amounts, percentages, plain numbers and numbers without a format among each
+    /// other.
+    pub fn is_of_one_type(&self) -> bool {
+        let formats = [&self.money, &self.plain, &self.share].map(Option::is_some);
+        let has_others = self.is_general || self.is_scientific;
+        formats.into_iter().chain([has_others]).filter(|is_seen| *is_seen).count() <= 1
+    }
+
     /// The different currencies. `¥` is that of the language, or else the only one of yen and renminbi
     /// that also has amounts with its code.
     pub fn currencies(&self) -> Vec<&'static str> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::evaluate::{CellAt, Grid, LOOKS, RangeArea, corners};
 use super::expr::{Expr, Op};
+use super::kinds::{cases, found_in};
 use super::value::Value;
 use super::value_kind::ValueKind;
 use crate::xlsx::number_format::Counted;
@@ -169,8 +170,21 @@ impl FormatSearch<'_> {
                 }
                 _ => return None,
             },
-            "IF" | "CHOOSE" => return self.one_of(table, arguments.get(1..)?, counted),
-            "IFERROR" | "IFNA" => return self.one_of(table, arguments, counted),
+            "IF" | "CHOOSE" => return self.one_of(table, arguments.iter().skip(1), counted),
+            "IFERROR" | "IFNA" => return self.one_of(table, arguments.iter(), counted),
+            "IFS" => {
+                let results = arguments.iter().skip(1).step_by(2);
+                return self.one_of(table, results, counted);
+            }
+            "SWITCH" => return self.one_of(table, cases(arguments), counted),
+            "INDEX" | "VLOOKUP" | "HLOOKUP" => {
+                counted.merge(self.found(table, &found_in(name, arguments))?);
+                return Some(());
+            }
+            "XLOOKUP" => {
+                self.found(table, arguments.get(2)?)?;
+                return self.one_of(table, arguments.iter().skip(2).take(2), counted);
+            }
             name if COUNTS.contains(&name) => {
                 counted.see_general();
                 return Some(());
@@ -180,8 +194,19 @@ impl FormatSearch<'_> {
         numbers.iter().try_for_each(|number| self.collect(table, number, counted))
     }
 
+    /// The cells among which a function finds its result; `None` if they are of different types.
+    fn found(&mut self, table: u32, range: &Expr) -> Option<Counted> {
+        let found = self.counted(table, range)?;
+        found.is_of_one_type().then_some(found)
+    }
+
     /// One of several results; `None` if they are of different types.
-    fn one_of(&mut self, table: u32, results: &[Expr], counted: &mut Counted) -> Option<()> {
+    fn one_of<'e>(
+        &mut self,
+        table: u32,
+        results: impl Iterator<Item = &'e Expr>,
+        counted: &mut Counted,
+    ) -> Option<()> {
         let mut found = None;
         for result in results {
             let result = self.counted(table, result)?;

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::evaluate::{CellAt, Grid, RangeArea, corners};
-use super::expr::{Expr, Op};
+use super::expr::{Cell, Expr, Op};
 use super::value::Value;
 use super::value_kind::{TIME_OF_DATE, ValueKind};
 
@@ -172,12 +172,8 @@ impl KindSearch<'_> {
             "SUBTOTAL" => self.subtotal(table, arguments),
             "IF" | "CHOOSE" => self.any(table, arguments.iter().skip(1)),
             "IFS" => self.any(table, arguments.iter().skip(1).step_by(2)),
-            "SWITCH" => {
-                let results = arguments.iter().skip(2).step_by(2);
-                let otherwise = arguments.last().filter(|_| arguments.len().is_multiple_of(2));
-                self.any(table, results.chain(otherwise))
-            }
-            "INDEX" | "VLOOKUP" | "HLOOKUP" => self.found(table, name, arguments),
+            "SWITCH" => self.any(table, cases(arguments)),
+            "INDEX" | "VLOOKUP" | "HLOOKUP" => self.of(table, &found_in(name, arguments)),
             "XLOOKUP" => self.any(table, arguments.iter().skip(2).take(2)),
             _ => ValueKind::Plain,
         }
@@ -192,39 +188,52 @@ impl KindSearch<'_> {
             _ => ValueKind::Plain,
         }
     }
+}
 
-    /// The kind of the column or row in which a function finds its result.
-    fn found(&mut self, table: u32, name: &str, arguments: &[Expr]) -> ValueKind {
-        let (range, table) = match &arguments[usize::from(name != "INDEX")] {
-            Expr::Elsewhere(sheet, range) => match self.grid.sheets.get(&sheet.to_lowercase()) {
-                Some(table) => (&**range, *table),
-                None => return ValueKind::Unknown,
-            },
-            range => (range, table),
-        };
-        let (rows, columns) = match range {
-            Expr::Range(from, to) => corners(*from, *to),
-            Expr::Columns(from, to) => (1..=u32::MAX, corners(*from, *to).1),
-            other => return self.of(table, other),
-        };
-        let number = |argument: Option<&Expr>| match argument {
-            Some(Expr::Number(number)) if (1.0..1e6).contains(number) => Some(*number as u32 - 1),
-            _ => None,
-        };
-        let is_single_row = rows.start() == rows.end();
-        match (name, number(arguments.get(2)), number(arguments.get(1))) {
-            ("HLOOKUP", Some(row), _) => {
-                let row = rows.start().saturating_add(row);
-                self.range(table, row..=row, columns)
-            }
-            ("INDEX", None, Some(column)) if is_single_row && arguments.len() == 2 => {
-                self.range(table, rows, nth(&columns, column))
-            }
-            ("INDEX" | "VLOOKUP", Some(column), _) => {
-                self.range(table, rows, nth(&columns, column))
-            }
-            _ => self.range(table, rows, columns),
+/// The possible results of `SWITCH`.
+pub fn cases(arguments: &[Expr]) -> impl Iterator<Item = &Expr> {
+    let otherwise = arguments.last().filter(|_| arguments.len().is_multiple_of(2));
+    arguments.iter().skip(2).step_by(2).chain(otherwise)
+}
+
+/// The column or row in which a function finds its result; all of its range if that is not known.
+pub fn found_in(name: &str, arguments: &[Expr]) -> Expr {
+    let given = &arguments[usize::from(name != "INDEX")];
+    let range = match given {
+        Expr::Elsewhere(_, range) => &**range,
+        range => range,
+    };
+    let (rows, columns, first) = match range {
+        Expr::Range(from, to) => {
+            let (rows, columns) = corners(*from, *to);
+            (rows, columns, *from)
         }
+        Expr::Columns(from, to) => (0..=u32::MAX, corners(*from, *to).1, *from),
+        _ => return given.clone(),
+    };
+    let number = |at: usize| match arguments.get(at) {
+        Some(Expr::Number(number)) if (1.0..1e6).contains(number) => Some(*number as u32 - 1),
+        _ => None,
+    };
+    let is_single_row = rows.start() == rows.end();
+    let (rows, columns) = match (name, number(2), number(1)) {
+        ("HLOOKUP", Some(row), _) => {
+            let row = rows.start().saturating_add(row);
+            (row..=row, columns)
+        }
+        ("INDEX", None, Some(column)) if is_single_row && arguments.len() == 2 => {
+            (rows, nth(&columns, column))
+        }
+        ("INDEX" | "VLOOKUP", Some(column), _) => (rows, nth(&columns, column)),
+        _ => return given.clone(),
+    };
+    let cell = |row: &u32, column: &u16| Cell { row: *row, column: *column, ..first };
+    let (from, to) = (cell(rows.start(), columns.start()), cell(rows.end(), columns.end()));
+    let found =
+        if *rows.end() == u32::MAX { Expr::Columns(from, to) } else { Expr::Range(from, to) };
+    match given {
+        Expr::Elsewhere(sheet, _) => Expr::Elsewhere(sheet.clone(), Box::new(found)),
+        _ => found,
     }
 }
 
