@@ -1,7 +1,7 @@
 //! How the cells of one column are written, which is decided from all of them.
 
 use super::cells::{self, FormattedNumber, Typed};
-use super::dates::{self, DateRules, UntypedDates};
+use super::dates::{self, DateRules, TimeForm, UntypedDates};
 use super::month_names;
 use super::runs::{Runs, formula_source};
 use super::signs::Signs;
@@ -13,8 +13,8 @@ pub struct Notation {
     /// Decimal and thousands separators.
     pub signs: Signs,
     dates: DateRules,
-    /// Whether all cells with digits are times.
-    has_times: bool,
+    /// What all cells with digits count, if they are times.
+    times: Option<TimeForm>,
     /// Whether spaces separate thousands.
     has_spaces: bool,
     /// The separators, if thousands are separated by spaces or apostrophes.
@@ -50,7 +50,7 @@ impl From<Signs> for Notation {
         Self {
             signs,
             dates: DateRules::default(),
-            has_times: false,
+            times: None,
             has_spaces: false,
             spacing: None,
             is_open: true,
@@ -88,8 +88,7 @@ impl Notation {
             if usual == Signs::English { usual } else { cells::signs(usual, texts.clone()) };
         let dates = DateRules::of(language, texts.clone());
         let has_digits = |text: &&str| text.contains(|c: char| c.is_ascii_digit());
-        let mut with_digits = texts.clone().filter(has_digits).peekable();
-        let has_times = with_digits.peek().is_some() && with_digits.all(dates::is_time);
+        let times = TimeForm::of(texts.clone().filter(has_digits));
         let has_spaces = has_spaces(language, texts.clone());
         let numbers = texts.clone().filter(|text| text.contains(is_space_or_mark));
         let spacing = Spacing::among(numbers.filter_map(|text| spaced(text, has_spaces)));
@@ -100,7 +99,7 @@ impl Notation {
         };
         let is_open = spacing.is_none() && !texts.clone().any(is_grouped);
         let has_texts = texts.clone().next().is_some();
-        Self { signs, dates, has_times, has_spaces, spacing, is_open, has_texts }
+        Self { signs, dates, times, has_spaces, spacing, is_open, has_texts }
     }
 
     /// A number in English notation with the separators of the column.
@@ -144,7 +143,7 @@ impl Notation {
         dates::date(text, self.dates)
             .or_else(|| month_names::date(text))
             .or_else(|| dates::timestamp(text))
-            .or_else(|| dates::time(text).filter(|_| self.has_times))
+            .or_else(|| self.times?.read(text))
             .or_else(|| spaced(text, self.has_spaces).map(|number| number.typed))
             .or_else(|| marked(text))
             .unwrap_or(Typed::Text)
@@ -313,6 +312,25 @@ mod tests {
             assert!(report(&[local]).is_some_and(|why| why.contains("offset from UTC")), "{local}");
         }
         assert_eq!(report(&utc), None);
+    }
+
+    #[test]
+    fn decimals_of_seconds_show_that_a_column_has_minutes_and_seconds() {
+        assert_eq!(
+            column(None, &["1:02", "1:02.5", "–", "72:00.125", "1:01:02.25"]),
+            ["0.0007 [m]:ss", "0.0007 [m]:ss.0", "–", "0.0500 [m]:ss.000", "0.0424 [h]:mm:ss.00"]
+        );
+        assert_eq!(column(None, &["1:02", "0:58"])[0], "0.0431 hh:mm");
+        for texts in [
+            &["1:02.5", "1:72"][..],
+            &["1:02.5", "lap 2"],
+            &["1:02."],
+            &["1:02.1234"],
+            &["1:02.5.1"],
+            &["59:30"],
+        ] {
+            assert_eq!(column(None, texts), texts);
+        }
     }
 
     #[test]

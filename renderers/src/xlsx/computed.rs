@@ -393,6 +393,9 @@ mod tests {
         assert_eq!(last_cells(source), expected);
         let moment = "| At |\n|---|\n| 2026-03-05 09:30 |\n| 2026-03-06 10:00 |\n| =A3-A2 |\n";
         assert_eq!(last_cells(moment)[2], "24:30");
+        let laps = "| Lap | x |\n|---|---|\n| 1:02 | =A2 |\n| 1:02.5 | =SUM(A2:A3) |\n\
+                    | 0:59.5 | =SUM(A2:A4)*30 |\n";
+        assert_eq!(last_cells(laps), ["1:02", "2:04.5", "1:32:00.0"]);
     }
 
     #[test]

@@ -34,6 +34,10 @@ const MONTH_HYPHENS: DayFormats =
 const MONTH_SLASHES: DayFormats =
     ["mm\\/dd\\/yyyy", "mm\\/dd\\/yyyy\\ hh:mm", "mm\\/dd\\/yyyy\\ hh:mm:ss"];
 
+/// The number formats of minutes and seconds, by the number of decimals, and those with hours.
+const LAPS: [&str; 4] = ["[m]:ss", "[m]:ss.0", "[m]:ss.00", "[m]:ss.000"];
+const LONG_LAPS: [&str; 4] = ["[h]:mm:ss", "[h]:mm:ss.0", "[h]:mm:ss.00", "[h]:mm:ss.000"];
+
 /// How the dates of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DateRules {
@@ -235,31 +239,74 @@ fn has_offset(text: &str) -> bool {
     is_offset && offset != "0000" && timestamp(&format!("{}Z", &text[..at])).is_some()
 }
 
-/// `09:30`, `1:30:00` or, as a duration, `36:00:00`.
-pub fn time(text: &str) -> Option<Typed> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let [hours, rest @ ..] = parts.as_slice() else { return None };
-    let is_part =
-        |text: &&str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()) && **text < *"60";
-    let is_time = (1..=4).contains(&hours.len())
-        && hours.bytes().all(|byte| byte.is_ascii_digit())
-        && (1..=2).contains(&rest.len())
-        && rest.iter().all(is_part);
-    let number = |text: &str| text.parse::<f64>().ok();
-    let hours = number(hours).filter(|_| is_time)?;
-    let minutes = number(rest[0])?;
-    let seconds = rest.get(1).map_or(Some(0.0), |text| number(text))?;
-    let format = match (hours < 24.0, rest.len()) {
-        (true, 1) => "hh:mm",
-        (true, _) => "hh:mm:ss",
-        (false, 1) => return None,
-        (false, _) => "[h]:mm:ss",
-    };
-    let serial = (hours * 3_600.0 + minutes * 60.0 + seconds) / 86_400.0;
-    Some(Typed::Moment { serial, format })
+/// What the times of a column count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeForm {
+    /// `1:02` is an hour and two minutes.
+    Hours,
+    /// `1:02` is a minute and two seconds, because there are seconds with decimals, as in `1:02.5`.
+    Laps,
 }
 
-/// Whether the text can be a time, so that a column of only such texts is one of times.
-pub fn is_time(text: &str) -> bool {
-    time(text).is_some()
+impl TimeForm {
+    /// The form of a column with these cells; `None` if some of them are no times.
+    pub fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone) -> Option<Self> {
+        texts.clone().next()?;
+        if texts.clone().all(|text| time(text).is_some()) {
+            return Some(Self::Hours);
+        }
+        let has_decimals = texts.clone().any(|text| text.contains('.'));
+        (has_decimals && texts.clone().all(|text| lap(text).is_some())).then_some(Self::Laps)
+    }
+
+    pub fn read(self, text: &str) -> Option<Typed> {
+        match self {
+            Self::Hours => time(text),
+            Self::Laps => lap(text),
+        }
+    }
+}
+
+/// `09:30`, `1:30:00` or, as a duration, `36:00:00`.
+fn time(text: &str) -> Option<Typed> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let seconds = counted_seconds(&parts)?;
+    let format = match (seconds < 86_400.0, parts.len()) {
+        (true, 2) => "hh:mm",
+        (true, _) => "hh:mm:ss",
+        (false, 2) => return None,
+        (false, _) => "[h]:mm:ss",
+    };
+    Some(Typed::Moment { serial: seconds / 86_400.0, format })
+}
+
+/// `1:02`, `1:02.5` or `1:01:02.5`, with at most three decimals.
+fn lap(text: &str) -> Option<Typed> {
+    let (whole, decimals) = match text.split_once('.') {
+        Some((_, "")) => return None,
+        Some((whole, decimals)) => (whole, decimals),
+        None => (text, ""),
+    };
+    let parts: Vec<&str> = whole.split(':').collect();
+    let has_hours = parts.len() > 2;
+    let seconds = counted_seconds(&parts)? / if has_hours { 1.0 } else { 60.0 };
+    let formats = if has_hours { LONG_LAPS } else { LAPS };
+    let format = *formats.get(decimals.len())?;
+    let is_fraction = decimals.bytes().all(|byte| byte.is_ascii_digit());
+    let fraction = format!("0.{decimals}").parse::<f64>().ok().filter(|_| is_fraction)?;
+    Some(Typed::Moment { serial: (seconds + fraction) / 86_400.0, format })
+}
+
+/// The seconds of hours and minutes, and of seconds if there are any.
+fn counted_seconds(parts: &[&str]) -> Option<f64> {
+    let [hours, minutes, rest @ ..] = parts else { return None };
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_part = |text: &str| text.len() == 2 && is_number(text) && *text < *"60";
+    let fits = (1..=4).contains(&hours.len())
+        && is_number(hours)
+        && rest.len() <= 1
+        && [minutes].into_iter().chain(rest).all(|part| is_part(part));
+    let number = |text: &str| text.parse::<f64>().ok();
+    let seconds = rest.first().map_or(Some(0.0), |text| number(text))?;
+    fits.then_some(number(hours)? * 3_600.0 + number(minutes)? * 60.0 + seconds)
 }

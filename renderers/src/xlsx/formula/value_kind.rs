@@ -28,12 +28,20 @@ pub enum ValueKind {
 pub enum TimeDetail {
     Minutes,
     Seconds,
+    /// Seconds with this number of decimals, and hours only if there are any.
+    Laps(usize),
 }
 
 impl ValueKind {
     /// The kind of a cell with a number format of a date or time.
     pub fn of_format(format: &str) -> Self {
-        let detail = if format.contains("ss") { TimeDetail::Seconds } else { TimeDetail::Minutes };
+        let detail = match format.split_once("ss") {
+            Some((_, decimals)) if format.starts_with("[m]") || !decimals.is_empty() => {
+                TimeDetail::Laps(decimals.trim_start_matches('.').len())
+            }
+            Some(_) => TimeDetail::Seconds,
+            None => TimeDetail::Minutes,
+        };
         if format.contains('y') {
             Self::Day(format.to_owned())
         } else if format.starts_with('[') {
@@ -69,6 +77,11 @@ impl ValueKind {
         let result = result.unwrap_or(0.0);
         if result < 0.0 {
             return None;
+        }
+        if let TimeDetail::Laps(decimals) = detail {
+            let minutes = if result < 1.0 / 24.0 { "[m]" } else { "[h]:mm" };
+            let point = if decimals > 0 { "." } else { "" };
+            return Some(format!("{minutes}:ss{point}{}", "0".repeat(decimals)));
         }
         let minutes = result * MINUTES;
         let has_seconds = (minutes - minutes.round()).abs() > 0.5 / 60.0;
