@@ -1,6 +1,8 @@
 //! The text of paragraphs in Word and PowerPoint, which is spread over runs, and how it is changed.
 
-use super::tree::{Node, TreeElement, escaped};
+use std::mem;
+
+use super::tree::{Node, TreeElement, WRAPPERS, escaped};
 
 /// Whether an element is a paragraph.
 pub fn is_paragraph(element: &TreeElement) -> bool {
@@ -109,7 +111,7 @@ fn break_lines(element: &mut TreeElement) {
         _ => String::new(),
     };
     let mut children = Vec::new();
-    for mut node in std::mem::take(&mut element.children) {
+    for mut node in mem::take(&mut element.children) {
         let Some(child) = node.as_element_mut() else {
             children.push(node);
             continue;
@@ -153,9 +155,10 @@ pub fn rewrite(paragraph: &mut TreeElement, text: &str) {
         }
     });
     let run = run(paragraph, look.flatten(), text);
-    paragraph.open();
-    paragraph.children.retain(|child| child.is("pPr") || child.is("bookmarkStart"));
-    paragraph.push(run);
+    let kept = ["pPr", "bookmarkStart", "bookmarkEnd"];
+    paragraph.children.retain(|child| kept.iter().any(|name| child.is(name)));
+    let last = paragraph.children.iter().rposition(|child| !child.is("bookmarkEnd"));
+    paragraph.insert(last.map_or(0, |last| last + 1), run);
     break_lines(paragraph);
 }
 
@@ -173,14 +176,31 @@ pub fn run(paragraph: &TreeElement, look: Option<TreeElement>, text: &str) -> Tr
 
 /// Puts a text in place of all paragraphs of a cell or a similar container but the first.
 pub fn rewrite_all(container: &mut TreeElement, text: &str) {
-    let mut is_first = true;
-    container.children.retain(|child| {
-        let keep = !child.is("p") || std::mem::take(&mut is_first);
-        keep && !child.is("tbl")
-    });
-    if let Some(paragraph) = container.child_mut("p") {
-        rewrite(paragraph, text);
+    keep_first_paragraph(container, &mut true);
+    if let Some(path) = container.paths("p").first() {
+        rewrite(container.at_mut(path), text);
     }
+}
+
+/// Removes the tables and the other paragraphs, also those in content controls.
+fn keep_first_paragraph(container: &mut TreeElement, is_first: &mut bool) {
+    container.children.retain_mut(|node| {
+        let Some(child) = node.as_element_mut() else { return true };
+        let is_wrapper = WRAPPERS.contains(&child.local());
+        match child.local() {
+            "p" => mem::take(is_first),
+            "tbl" => false,
+            _ if is_wrapper => {
+                keep_first_paragraph(child, is_first);
+                // The text is no longer the one that asks for a text.
+                if let Some(properties) = child.child_mut("sdtPr") {
+                    properties.remove("showingPlcHdr");
+                }
+                child.local() == "sdtContent" || !child.paths("p").is_empty()
+            }
+            _ => true,
+        }
+    });
 }
 
 /// Whether a raw text can contain this sign, to skip parts at little cost.

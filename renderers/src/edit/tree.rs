@@ -7,6 +7,9 @@ use quick_xml::{Reader, escape, events::Event};
 use super::EditError;
 use crate::read::limits;
 
+/// Elements around rows, cells or paragraphs of Word: content controls and the like.
+pub const WRAPPERS: [&str; 3] = ["sdt", "sdtContent", "customXml"];
+
 /// A part of an XML text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
@@ -231,6 +234,45 @@ impl TreeElement {
 
     pub fn child_mut(&mut self, local: &str) -> Option<&mut Self> {
         self.elements_mut().find(|child| child.local() == local)
+    }
+
+    /// The paths of the children with this name, and of those in content controls.
+    pub fn paths(&self, local: &str) -> Vec<Vec<usize>> {
+        let mut found = Vec::new();
+        self.collect_paths(local, &mut Vec::new(), &mut found);
+        found
+    }
+
+    fn collect_paths(&self, local: &str, path: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+        for (at, node) in self.children.iter().enumerate() {
+            let Some(child) = node.as_element() else { continue };
+            path.push(at);
+            if child.local() == local {
+                found.push(path.clone());
+            } else if WRAPPERS.contains(&child.local()) {
+                child.collect_paths(local, path, found);
+            }
+            path.pop();
+        }
+    }
+
+    /// The children with this name, and those in content controls.
+    pub fn inner(&self, local: &str) -> Vec<&Self> {
+        self.paths(local).iter().map(|path| self.at(path)).collect()
+    }
+
+    /// The element at a path.
+    pub fn at(&self, path: &[usize]) -> &Self {
+        path.iter().fold(self, |element, at| {
+            element.children[*at].as_element().expect("a path leads to elements")
+        })
+    }
+
+    /// The element at a path.
+    pub fn at_mut(&mut self, path: &[usize]) -> &mut Self {
+        path.iter().fold(self, |element, at| {
+            element.children[*at].as_element_mut().expect("a path leads to elements")
+        })
     }
 
     /// The first child with this name, which is added at the beginning if there is none.

@@ -56,7 +56,7 @@ pub enum WordChange {
         table: usize,
         /// The row.
         row: usize,
-        /// The cell in the row.
+        /// The column. A merged cell has the numbers of all of its columns.
         column: usize,
         /// The new text.
         text: String,

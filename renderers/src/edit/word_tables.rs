@@ -1,4 +1,7 @@
-//! The tables of a Word file: their cells and rows.
+//! The tables of a Word file: their cells and rows. They are counted as the text of the document shows
+//! them to those who read it.
+
+use std::mem;
 
 use super::{
     Change, EditError, invalid, revisions, text,
@@ -18,8 +21,8 @@ impl Word {
                     }
                 });
                 revisions::delete_runs(cell, marks);
-                if let Some(paragraph) = cell.child_mut("p") {
-                    revisions::append(paragraph, look.flatten(), new, marks);
+                if let Some(path) = cell.paths("p").first() {
+                    revisions::append(cell.at_mut(path), look.flatten(), new, marks);
                 }
             }
             None => text::rewrite_all(cell, new),
@@ -34,22 +37,19 @@ impl Word {
         cells: &[String],
         place: &str,
     ) -> Result<(), EditError> {
-        let rows = places(table, "tr");
+        let rows = table.paths("tr");
         let after = after.unwrap_or(rows.len());
-        let at = *after.checked_sub(1).and_then(|after| rows.get(after)).ok_or_else(|| {
+        let path = after.checked_sub(1).and_then(|after| rows.get(after)).ok_or_else(|| {
             EditError::Invalid(format!("There is no row {after}: {place} has {} rows.", rows.len()))
         })?;
-        let mut row = table.children[at].as_element().cloned().expect("it is a row");
+        let mut row = table.at(path).clone();
         row.each_mut(&mut |inner| {
             inner.unset("w14:paraId");
             inner.unset("w14:textId");
-            inner.children.retain(|child| {
-                !["bookmarkStart", "bookmarkEnd", "tblHeader", "ins", "del"]
-                    .iter()
-                    .any(|name| child.is(name))
-            });
+            let children = mem::take(&mut inner.children);
+            inner.children = children.into_iter().flat_map(as_new).collect();
         });
-        let columns = places(&row, "tc");
+        let columns = row.paths("tc");
         if cells.len() > columns.len() {
             return invalid(format!(
                 "The row has {} cells, and {} were given.",
@@ -58,14 +58,14 @@ impl Word {
             ));
         }
         for (number, column) in columns.iter().enumerate() {
-            let cell = row.children[*column].as_element_mut().expect("it is a cell");
-            text::rewrite_all(cell, cells.get(number).map_or("", String::as_str));
+            text::rewrite_all(row.at_mut(column), cells.get(number).map_or("", String::as_str));
         }
         if let Some(marks) = &mut self.marks {
             revisions::insert_runs(&mut row, marks);
             revisions::mark_row(&mut row, "w:ins", marks);
         }
-        table.children.insert(at + 1, Node::Element(row));
+        let (at, above) = path.split_last().expect("a path has steps");
+        table.at_mut(above).children.insert(at + 1, Node::Element(row));
         let place = format!("{place}, row {}", after + 1);
         self.changes.push(Change::added(place, &cells.join(" | ")));
         Ok(())
@@ -77,72 +77,95 @@ impl Word {
         row: usize,
         place: &str,
     ) -> Result<(), EditError> {
-        let rows = places(table, "tr");
-        let Some(at) = row.checked_sub(1).and_then(|row| rows.get(row)).copied() else {
+        let rows = table.paths("tr");
+        let Some(path) = row.checked_sub(1).and_then(|row| rows.get(row)) else {
             return invalid(format!("There is no {place}: the table has {} rows.", rows.len()));
         };
         if rows.len() == 1 {
             return invalid("The last row of a table is not removed: set its cells.");
         }
-        let found = table.children[at].as_element_mut().expect("it is a row");
+        let found = table.at_mut(path);
         let before = text::below(found).replace('\n', " | ");
         match &mut self.marks {
             Some(marks) => {
                 revisions::delete_runs(found, marks);
                 revisions::mark_row(found, "w:del", marks);
             }
-            None => drop(table.children.remove(at)),
+            None => remove(table, path),
         }
         self.changes.push(Change::removed(place, &before));
         Ok(())
     }
 }
 
-/// The places of the children with this name.
-fn places(element: &TreeElement, local: &str) -> Vec<usize> {
-    let children = element.children.iter().enumerate();
-    children.filter(|(_, child)| child.is(local)).map(|(at, _)| at).collect()
+/// What of a row is kept in a new one: no bookmarks and no marks of tracked changes.
+fn as_new(node: Node) -> Vec<Node> {
+    const DROPPED: [&str; 4] = ["bookmarkStart", "bookmarkEnd", "tblHeader", "del"];
+    match node {
+        Node::Element(inserted) if inserted.local() == "ins" => inserted.children,
+        node if DROPPED.iter().any(|name| node.is(name)) => Vec::new(),
+        node => vec![node],
+    }
 }
 
-/// The table with this number, without those inside others.
+/// Removes a row, and the content controls that had nothing else.
+fn remove(table: &mut TreeElement, path: &[usize]) {
+    let Some((at, above)) = path.split_last() else { return };
+    let parent = table.at_mut(above);
+    parent.children.remove(*at);
+    if !above.is_empty() && parent.paths("tr").is_empty() {
+        remove(table, above);
+    }
+}
+
+/// The table with this number, without those inside others. The boxes of code, alerts and quotes are no
+/// tables.
 pub(super) fn nth_table(
     root: &mut TreeElement,
     number: usize,
 ) -> Result<&mut TreeElement, EditError> {
-    fn find<'e>(element: &'e mut TreeElement, left: &mut usize) -> Option<&'e mut TreeElement> {
-        for child in element.elements_mut() {
-            if child.local() != "tbl" {
-                if let Some(found) = find(child, left) {
-                    return Some(found);
-                }
-                continue;
-            }
-            *left = left.checked_sub(1)?;
-            if *left == 0 {
-                return Some(child);
-            }
-        }
-        None
-    }
-    let mut count = 0;
-    count_tables(root, &mut count);
-    let mut left = number;
-    let found = if number == 0 { None } else { find(root, &mut left) };
-    found.ok_or_else(|| {
+    let mut tables = Vec::new();
+    collect_tables(root, &mut Vec::new(), &mut tables);
+    let path = number.checked_sub(1).and_then(|number| tables.get(number)).ok_or_else(|| {
+        let count = tables.len();
         EditError::Invalid(format!("There is no table {number}: the document has {count}."))
-    })
+    })?;
+    Ok(root.at_mut(path))
 }
 
-fn count_tables(element: &TreeElement, count: &mut usize) {
-    for child in element.elements() {
-        if child.local() == "tbl" {
-            *count += 1;
+fn collect_tables(element: &TreeElement, path: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
+    for (at, node) in element.children.iter().enumerate() {
+        // The alternative for old programs has the same tables again.
+        let child = node.as_element().filter(|child| child.local() != "Fallback");
+        let Some(child) = child else { continue };
+        path.push(at);
+        if child.local() == "tbl" && !is_box(child) {
+            found.push(path.clone());
         } else {
-            count_tables(child, count);
+            collect_tables(child, path, found);
         }
+        path.pop();
     }
 }
 
+/// Whether a table is the box of code, an alert or a quote in a file of the renderers.
+fn is_box(table: &TreeElement) -> bool {
+    let rows = table.inner("tr").into_iter();
+    let cells: Vec<&TreeElement> = rows.flat_map(|row| row.inner("tc")).collect();
+    let [cell] = cells[..] else { return false };
+    let (mut has_code, mut has_text) = (false, !cell.inner("tbl").is_empty());
+    for paragraph in cell.inner("p") {
+        let style = paragraph.child("pPr").and_then(|look| look.child("pStyle"));
+        match style.and_then(|style| style.attribute("w:val")).as_deref() {
+            Some("AlertTitle" | "QuoteText") => return true,
+            Some("Code") => has_code = true,
+            _ => has_text |= !text::of(paragraph).trim().is_empty(),
+        }
+    }
+    has_code && !has_text
+}
+
+/// A cell. One that is merged over several columns has the numbers of all of them.
 pub(super) fn cell(
     root: &mut TreeElement,
     table: usize,
@@ -150,15 +173,164 @@ pub(super) fn cell(
     column: usize,
 ) -> Result<&mut TreeElement, EditError> {
     let found = nth_table(root, table)?;
-    let rows = places(found, "tr");
+    let rows = found.paths("tr");
     let missing = |what: &str, count: usize| {
         EditError::Invalid(format!("There is no {what} in table {table}: there are {count}."))
     };
-    let at = row.checked_sub(1).and_then(|row| rows.get(row)).copied();
-    let at = at.ok_or_else(|| missing(&format!("row {row}"), rows.len()))?;
-    let found = found.children[at].as_element_mut().expect("it is a row");
-    let cells = places(found, "tc");
-    let at = column.checked_sub(1).and_then(|column| cells.get(column)).copied();
-    let at = at.ok_or_else(|| missing(&format!("column {column} of row {row}"), cells.len()))?;
-    Ok(found.children[at].as_element_mut().expect("it is a cell"))
+    let path = row.checked_sub(1).and_then(|row| rows.get(row));
+    let path = path.ok_or_else(|| missing(&format!("row {row}"), rows.len()))?;
+    let found = found.at_mut(path);
+    let skipped = columns(found.child("trPr"), "gridBefore").unwrap_or(0);
+    let mut end = skipped;
+    let path = found.paths("tc").into_iter().find(|path| {
+        end = end
+            .saturating_add(columns(found.at(path).child("tcPr"), "gridSpan").unwrap_or(1).max(1));
+        (skipped + 1..=end).contains(&column)
+    });
+    let path = path.ok_or_else(|| missing(&format!("column {column} of row {row}"), end))?;
+    if is_covered(found.at(&path)) {
+        return invalid(format!(
+            "Column {column} of row {row} in table {table} is a part of a merged cell: set the first \
+             of its cells."
+        ));
+    }
+    Ok(found.at_mut(&path))
+}
+
+/// A number of columns in the properties of a row or a cell.
+fn columns(properties: Option<&TreeElement>, name: &str) -> Option<usize> {
+    Some(properties?.child(name)?.number("w:val")? as usize)
+}
+
+/// Whether a cell has no text because it is merged with the one above or before it.
+fn is_covered(cell: &TreeElement) -> bool {
+    let Some(properties) = cell.child("tcPr") else { return false };
+    let is_continued = properties.elements().any(|mark| {
+        matches!(mark.local(), "vMerge" | "hMerge")
+            && mark.attribute("w:val").as_deref() != Some("restart")
+    });
+    is_continued && text::below(cell).trim().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::{parse, root, write};
+    use super::*;
+
+    /// The document after a change of its first table.
+    fn changed(
+        rows: &str,
+        change: impl FnOnce(&mut Word, &mut TreeElement) -> Result<(), EditError>,
+    ) -> Result<String, EditError> {
+        let xml = format!("<w:body><w:tbl>{rows}</w:tbl></w:body>");
+        let mut nodes = parse("x", xml.as_bytes())?;
+        let mut word = Word { marks: None, changes: Vec::new() };
+        change(&mut word, root("x", &mut nodes)?)?;
+        Ok(write(&nodes))
+    }
+
+    fn with_cell(rows: &str, row: usize, column: usize) -> Result<String, EditError> {
+        changed(rows, |word, root| {
+            word.set_cell(cell(root, 1, row, column)?, "", "new");
+            Ok(())
+        })
+    }
+
+    fn paragraph(text: &str) -> String {
+        format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")
+    }
+
+    fn control(content: &str) -> String {
+        format!("<w:sdt><w:sdtPr></w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>")
+    }
+
+    /// A row of three cells. The row, the second cell and the text of the third are in content controls.
+    fn controlled() -> String {
+        let [a, b, c] = ["a", "b", "c"].map(paragraph);
+        let b = control(&format!("<w:tc>{b}</w:tc>"));
+        let c = control(&format!("{c}<w:p/>"));
+        control(&format!("<w:tr><w:tc>{a}</w:tc>{b}<w:tc>{c}</w:tc></w:tr>"))
+    }
+
+    #[test]
+    fn cells_in_content_controls_are_set() {
+        for (column, old) in [(1, "a"), (2, "b"), (3, "c")] {
+            let before = controlled().replace("<w:p/>", if column == 3 { "" } else { "<w:p/>" });
+            let wanted = before.replace(&paragraph(old), &paragraph("new"));
+            let placeholder = controlled().replace("<w:sdtPr>", "<w:sdtPr><w:showingPlcHdr/>");
+            let set = with_cell(&placeholder, 1, column).unwrap();
+            assert_eq!(set.matches("showingPlcHdr").count(), if column == 3 { 2 } else { 3 });
+            let set = set.replace("<w:showingPlcHdr/>", "");
+            assert_eq!(set, format!("<w:body><w:tbl>{wanted}</w:tbl></w:body>"));
+        }
+        let set = with_cell(&control("<w:tr><w:tc/></w:tr>"), 1, 2).unwrap_err().to_string();
+        assert!(set.contains("column 2 of row 1"), "{set}");
+    }
+
+    #[test]
+    fn a_cell_keeps_its_bookmark() {
+        let marked = |runs: &str| {
+            format!(
+                "<w:tr><w:tc><w:p><w:pPr/><w:bookmarkStart w:id=\"1\"/>{runs}\
+                 <w:bookmarkEnd w:id=\"1\"/></w:p></w:tc></w:tr>"
+            )
+        };
+        let set = with_cell(&marked("<w:r><w:t>a</w:t><w:tab/></w:r>"), 1, 1).unwrap();
+        assert!(set.contains(&marked("<w:r><w:t>new</w:t></w:r>")), "{set}");
+    }
+
+    #[test]
+    fn rows_in_content_controls_are_added_and_removed() {
+        let rows = format!("<w:tr><w:tc>{}</w:tc></w:tr>{}", paragraph("top"), controlled());
+        let added = changed(&rows, |word, root| {
+            let cells = ["x", "y", "z"].map(str::to_owned);
+            word.add_row(nth_table(root, 1)?, None, &cells, "")
+        });
+        let added = added.unwrap();
+        for text in ["c", "x", "y", "z"] {
+            assert!(added.contains(&paragraph(text)), "{text}: {added}");
+        }
+        let removed =
+            changed(&rows, |word, root| word.remove_row(nth_table(root, 1)?, 2, "")).unwrap();
+        assert!(removed.contains("top") && !removed.contains("w:sdt"), "{removed}");
+    }
+
+    #[test]
+    fn merged_cells_have_the_numbers_of_their_columns() {
+        let cell = |look: &str, text: &str| {
+            format!("<w:tc><w:tcPr>{look}</w:tcPr>{}</w:tc>", paragraph(text))
+        };
+        let wide = cell("<w:gridSpan w:val=\"2\"/>", "wide");
+        let covered = cell("<w:vMerge/>", "");
+        let row = format!("<w:tr>{wide}{}{covered}</w:tr>", cell("", "narrow"));
+        for (column, old) in [(1, "wide"), (2, "wide"), (3, "narrow")] {
+            let set = with_cell(&row, 1, column).unwrap();
+            assert!(set.contains("new") && !set.contains(old), "{column}: {set}");
+        }
+        let late = format!("<w:tr><w:trPr><w:gridBefore w:val=\"1\"/></w:trPr>{wide}</w:tr>");
+        assert!(with_cell(&late, 1, 3).unwrap().contains("new"));
+        for (row, column, why) in [(&row, 4, "merged"), (&row, 5, "there are 4"), (&late, 1, "no")]
+        {
+            let error = with_cell(row, 1, column).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_new_row_has_the_format_of_inserted_text() {
+        let run = |text: &str| format!("<w:r><w:rPr><w:b/></w:rPr><w:t>{text}</w:t></w:r>");
+        let row = format!(
+            "<w:tr><w:trPr><w:ins w:id=\"1\"/></w:trPr><w:tc><w:p><w:ins w:id=\"2\">{}</w:ins></w:p>\
+             </w:tc></w:tr>",
+            run("old")
+        );
+        let added = changed(&row, |word, root| {
+            word.add_row(nth_table(root, 1)?, None, &["new".to_owned()], "")
+        });
+        let added = added.unwrap();
+        assert!(
+            added.ends_with(&format!("<w:p>{}</w:p></w:tc></w:tr></w:tbl></w:body>", run("new")))
+        );
+        assert_eq!(added.matches("<w:ins").count(), 2, "{added}");
+    }
 }

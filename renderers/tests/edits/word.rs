@@ -59,6 +59,24 @@ fn a_word_document_is_changed_in_place() {
     }
 }
 
+/// The boxes of code, alerts and quotes are tables in the file only.
+#[test]
+fn tables_have_the_numbers_that_a_reader_counts() {
+    let source =
+        "> [!NOTE]\n> Look.\n\n```\nlet x;\n```\n\n> said\n>\n> - a\n\n| A |\n|---|\n| 1 |\n";
+    let document = file(source, Format::Docx);
+    let set = |table: usize| {
+        let change = WordChange::SetCell { table, row: 2, column: 1, text: "2".into() };
+        word::edit(&document, &WordEdit { changes: vec![change], author: None })
+    };
+    let read = text("a.docx", &set(1).unwrap().bytes);
+    assert!(
+        read.contains("| 2 |") && read.contains("> Look.") && read.contains("let x;"),
+        "{read}"
+    );
+    assert!(set(2).unwrap_err().to_string().contains("the document has 1"));
+}
+
 /// The text with the insertions and without the deletions, or the other way round.
 fn decided(bytes: &[u8], accepted: bool) -> String {
     let part = &parts(bytes)["word/document.xml"];
