@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{collections::BTreeSet, mem};
+use std::collections::BTreeSet;
 
 pub use super::list::rows;
 use super::{
@@ -10,6 +10,7 @@ use super::{
     fields::{self, Field, FieldKind, Scope},
     invalid,
     parts::PackageParts,
+    sections::{as_copy, begin, end, joined_tables, without_marks},
     text::{self, Replacement},
     tree::{Node, TreeElement},
 };
@@ -199,17 +200,25 @@ impl Fill {
             self.paragraph(element, scope)?;
         }
         let had = element.children.iter().any(|child| child.is("p"));
+        let joined = joined_tables(&element.children).len();
         self.nodes(&mut element.children, scope)?;
-        // These must not be empty.
-        let is_empty = |local: &str| !element.children.iter().any(|child| child.is(local));
-        if had && is_empty("p") {
-            let paragraph = TreeElement::new(&element.named("p"), &[]);
-            element.push(paragraph);
-        }
+        // A table must have a row.
         element.children.retain(|child| {
-            let rows = child.as_element().filter(|child| child.name == "w:tbl");
-            rows.is_none_or(|table| table.child("tr").is_some())
+            let table = child.as_element().filter(|child| child.name == "w:tbl");
+            table.is_none_or(|table| !table.paths("tr").is_empty())
         });
+        let tables = joined_tables(&element.children);
+        if tables.len() > joined {
+            for at in tables.into_iter().rev() {
+                element.insert(at, empty_paragraph(element));
+            }
+        }
+        // A container of paragraphs must not be empty, and a cell must not end with a table.
+        let is_last = element.elements().last().is_some_and(|last| last.name == "w:tbl");
+        let has_none = element.child("p").is_none();
+        if had && (has_none || is_last && element.name == "w:tc") {
+            element.push(empty_paragraph(element));
+        }
         Ok(())
     }
 
@@ -252,8 +261,7 @@ impl Fill {
         })?;
         self.found += 1;
         let mut block: Vec<Node> = nodes.drain(at..=end).collect();
-        without_mark(&mut block, field.kind, name);
-        without_mark(&mut block, FieldKind::End, name);
+        without_marks(&mut block, name);
         let Some(value) = scope.find(name) else {
             return invalid(format!("The section {name} has no value: give a list of objects."));
         };
@@ -280,84 +288,79 @@ impl Fill {
     }
 }
 
-/// The first section that begins in a row or paragraph.
-fn begin(node: &Node) -> Option<Field> {
-    let element = node.as_element()?;
-    let text = match element.local() {
-        "tr" => text::below(element),
-        "p" => text::of(element),
-        _ => return None,
-    };
-    let first = fields::fields(&text).into_iter().find(|field| field.kind != FieldKind::Value);
-    first.filter(|field| field.kind == FieldKind::Begin)
+fn empty_paragraph(container: &TreeElement) -> TreeElement {
+    TreeElement::new(&container.named("p"), &[])
 }
 
-/// The place of the node in which the section ends.
-fn end(nodes: &[Node], name: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, node) in nodes.iter().enumerate() {
-        let Some(element) = node.as_element() else { continue };
-        for field in fields::fields(&text::below(element)) {
-            match field.kind {
-                FieldKind::Begin if field.name == name => depth += 1,
-                FieldKind::End if field.name == name => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-        }
-        if depth == 0 {
-            return Some(at);
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tree::{parse, write};
+    use super::*;
+
+    fn paragraph(text: &str) -> String {
+        format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")
+    }
+
+    /// A table with one row.
+    fn table(cells: &[&str]) -> String {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("<w:tc>{cell}</w:tc>")).collect();
+        format!("<w:tbl><w:tr>{}</w:tr></w:tbl>", cells.concat())
+    }
+
+    /// The marks of a section around this.
+    fn section(content: &str) -> String {
+        [&paragraph("{{#a}}"), content, &paragraph("{{/a}}")].concat()
+    }
+
+    /// The contents of a body that is filled with this value of `a`.
+    fn filled_body(content: &str, value: &Value) -> String {
+        let values = json!({ "a": value, "b": "B" });
+        let mut nodes = parse("x", format!("<w:body>{content}</w:body>").as_bytes()).unwrap();
+        let mut filling = Fill { left: 9, found: 0, changes: Vec::new() };
+        filling.nodes(&mut nodes, &mut Scope::of(&values)).unwrap();
+        write(&nodes).replace("<w:body>", "").replace("</w:body>", "")
+    }
+
+    #[test]
+    fn paragraphs_of_a_cell_are_repeated_without_its_row() {
+        let content =
+            table(&[&section(&paragraph("{{item}}")), &paragraph("{{b}}"), &paragraph("")]);
+        for (value, cell) in [
+            (json!(["1", "2"]), paragraph("1") + &paragraph("2")),
+            (json!(false), "<w:p/>".to_owned()),
+        ] {
+            let wanted = table(&[&cell, &paragraph("B"), &paragraph("")]);
+            assert_eq!(filled_body(&content, &value), wanted);
         }
     }
-    None
-}
 
-/// Removes the mark of a section, and the row or paragraph if it has nothing else.
-fn without_mark(block: &mut Vec<Node>, kind: FieldKind, name: &str) {
-    let order: Vec<usize> = match kind {
-        FieldKind::End => (0..block.len()).rev().collect(),
-        _ => (0..block.len()).collect(),
-    };
-    for at in order {
-        let Some(element) = block[at].as_element_mut() else { continue };
-        let mut is_removed = false;
-        element.each_mut(&mut |inner| {
-            if is_removed && kind != FieldKind::End || !text::is_paragraph(inner) {
-                return;
-            }
-            let found = fields::fields(&text::of(inner));
-            let mut marks = found.into_iter().filter(|f| f.kind == kind && f.name == name);
-            let mark = if kind == FieldKind::End { marks.next_back() } else { marks.next() };
-            if let Some(Field { range, .. }) = mark {
-                text::replace(inner, &[Replacement { range, text: String::new() }]);
-                is_removed = true;
-            }
-        });
-        if is_removed {
-            let is_empty = text::below(element).trim().is_empty() && !has_picture(element);
-            if is_empty && block.len() > 1 {
-                block.remove(at);
-            }
-            return;
-        }
+    #[test]
+    fn a_row_may_have_a_section_several_times() {
+        let content = table(&[&paragraph("{{#a}}x{{/a}}"), &paragraph("{{#a}}y{{/a}} {{b}}")]);
+        let wanted = table(&[&paragraph("x"), &paragraph("y B")]);
+        assert_eq!(filled_body(&content, &json!(true)), wanted);
+        assert_eq!(filled_body(&(content + &paragraph("z")), &json!(false)), paragraph("z"));
     }
-}
 
-fn has_picture(element: &TreeElement) -> bool {
-    let mut has = false;
-    element.each(&mut |inner| has |= matches!(inner.local(), "drawing" | "pict" | "blip"));
-    has
-}
+    #[test]
+    fn repeated_tables_stay_apart_and_do_not_end_a_cell() {
+        let content = section(&table(&[&paragraph("{{item}}")]));
+        let [one, two] = ["1", "2"].map(|item| table(&[&paragraph(item)]));
+        let value = json!(["1", "2"]);
+        assert_eq!(filled_body(&content, &value), format!("{one}<w:p/>{two}"));
+        let outer = table(&[&(paragraph("x") + &content)]);
+        let wanted = table(&[&format!("{}{one}<w:p/>{two}<w:p/>", paragraph("x"))]);
+        assert_eq!(filled_body(&outer, &value), wanted);
+    }
 
-/// Removes the ids and bookmarks that must be unique in a document.
-fn as_copy(element: &mut TreeElement) {
-    element.each_mut(&mut |inner| {
-        for id in ["w14:paraId", "w14:textId"] {
-            inner.unset(id);
-        }
-        let is_mark = |node: &Node| node.is("bookmarkStart") || node.is("bookmarkEnd");
-        if inner.children.iter().any(is_mark) {
-            let children = mem::take(&mut inner.children);
-            inner.children = children.into_iter().filter(|node| !is_mark(node)).collect();
-        }
-    });
+    #[test]
+    fn a_table_with_its_rows_in_a_content_control_is_kept() {
+        let controlled = |text: &str| {
+            let row = format!("<w:tr><w:tc>{}</w:tc></w:tr>", paragraph(text));
+            format!("<w:tbl><w:sdt><w:sdtContent>{row}</w:sdtContent></w:sdt></w:tbl>")
+        };
+        assert_eq!(filled_body(&controlled("{{b}}"), &json!(1)), controlled("B"));
+    }
 }

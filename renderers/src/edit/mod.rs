@@ -1,7 +1,7 @@
 //! Changes existing files: bytes in, bytes out. What an edit does not concern stays as it is.
 //!
-//! - [`fill`]: template fields in Word and PowerPoint; `fields` finds them, `list` reads the rows of
-//!   a mail merge
+//! - [`fill`]: template fields in Word and PowerPoint; `fields` finds them, `sections` what is
+//!   repeated, `list` reads the rows of a mail merge
 //! - [`workbook`]: cells, rows and sheets of Excel files; `book`, `cells`, `formulas`, `groups`,
 //!   `sheet`, `tables`: its parts
 //! - [`word`]: text, paragraphs and table rows of Word files; `word_tables`: its tables;
@@ -24,6 +24,7 @@ mod pages;
 mod parts;
 pub mod pdf;
 mod revisions;
+mod sections;
 mod sheet;
 mod stamp;
 mod tables;

@@ -1,0 +1,154 @@
+//! The sections of a template: the rows or paragraphs from `{{#name}}` to `{{/name}}`.
+
+use std::mem;
+
+use super::{
+    fields::{self, Field, FieldKind},
+    text::{self, Replacement},
+    tree::{Node, TreeElement},
+};
+
+/// The first section that begins in a row or paragraph.
+pub fn begin(node: &Node) -> Option<Field> {
+    let element = node.as_element()?;
+    let found = match element.local() {
+        "tr" => element.inner("tc").into_iter().flat_map(fields_of_row).collect(),
+        "p" => fields::fields(&text::of(element)),
+        _ => return None,
+    };
+    let first = found.into_iter().find(|field| field.kind != FieldKind::Value);
+    first.filter(|field| field.kind == FieldKind::Begin)
+}
+
+/// The fields of a cell that may belong to sections of rows. The marks of a section of paragraphs are
+/// paragraphs of the cell.
+fn fields_of_row(cell: &TreeElement) -> Vec<Field> {
+    let nodes = &cell.child("txBody").unwrap_or(cell).children;
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < nodes.len() {
+        if let Some(length) = section_of_paragraphs(&nodes[at..]) {
+            at += length;
+        } else if let Some(element) = nodes[at].as_element() {
+            found.extend(fields::fields(&text::below(element)));
+        }
+        at += 1;
+    }
+    found
+}
+
+/// The place of the mark that ends the section of paragraphs that begins with the first node.
+fn section_of_paragraphs(nodes: &[Node]) -> Option<usize> {
+    let name = lone_mark(nodes.first()?, FieldKind::Begin)?;
+    let length = end(nodes, &name)?;
+    (lone_mark(&nodes[length], FieldKind::End)? == name).then_some(length)
+}
+
+/// The name in a mark that is the whole text of a paragraph.
+fn lone_mark(node: &Node, kind: FieldKind) -> Option<String> {
+    let paragraph = node.as_element().filter(|element| text::is_paragraph(element))?;
+    let text = text::of(paragraph);
+    let mark = fields::fields(&text).pop()?;
+    (mark.kind == kind && text[mark.range] == *text.trim()).then_some(mark.name)
+}
+
+/// The places of the tables that follow another one at once. Word shows both as one table.
+pub fn joined_tables(nodes: &[Node]) -> Vec<usize> {
+    let mut is_after = false;
+    let mut found = Vec::new();
+    for (at, node) in nodes.iter().enumerate() {
+        let Some(element) = node.as_element() else { continue };
+        let is_table = element.name == "w:tbl";
+        found.extend((is_table && is_after).then_some(at));
+        is_after = is_table;
+    }
+    found
+}
+
+/// The place of the node in which the section ends.
+pub fn end(nodes: &[Node], name: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, node) in nodes.iter().enumerate() {
+        let Some(element) = node.as_element() else { continue };
+        for field in fields::fields(&text::below(element)) {
+            match field.kind {
+                FieldKind::Begin if field.name == name => depth += 1,
+                FieldKind::End if field.name == name => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Removes the marks of the first section with this name, and the rows or paragraphs that have nothing
+/// else.
+pub fn without_marks(block: &mut Vec<Node>, name: &str) {
+    let (mut depth, mut is_ended, mut marked) = (0, false, Vec::new());
+    for (at, node) in block.iter_mut().enumerate() {
+        let Some(element) = node.as_element_mut() else { continue };
+        element.each_mut(&mut |inner| {
+            if is_ended || !text::is_paragraph(inner) {
+                return;
+            }
+            let mut marks = Vec::new();
+            for field in fields::fields(&text::of(inner)) {
+                let is_mark = match field.kind {
+                    _ if is_ended || field.name != name => false,
+                    FieldKind::Begin => {
+                        depth += 1;
+                        depth == 1
+                    }
+                    FieldKind::End => {
+                        depth -= 1;
+                        is_ended = depth <= 0;
+                        is_ended
+                    }
+                    FieldKind::Value => false,
+                };
+                if is_mark {
+                    marks.push(Replacement { range: field.range, text: String::new() });
+                }
+            }
+            if !marks.is_empty() {
+                text::replace(inner, &marks);
+                marked.push(at);
+            }
+        });
+    }
+    marked.dedup();
+    for at in marked.into_iter().rev() {
+        let is_empty = block[at].as_element().is_some_and(is_empty);
+        if is_empty && block.len() > 1 {
+            block.remove(at);
+        }
+    }
+}
+
+/// Whether a row or paragraph has no text and no picture.
+fn is_empty(element: &TreeElement) -> bool {
+    text::below(element).trim().is_empty() && !has_picture(element)
+}
+
+fn has_picture(element: &TreeElement) -> bool {
+    let mut has = false;
+    element.each(&mut |inner| has |= matches!(inner.local(), "drawing" | "pict" | "blip"));
+    has
+}
+
+/// Removes the ids and bookmarks that must be unique in a document.
+pub fn as_copy(element: &mut TreeElement) {
+    element.each_mut(&mut |inner| {
+        for id in ["w14:paraId", "w14:textId"] {
+            inner.unset(id);
+        }
+        let is_mark = |node: &Node| node.is("bookmarkStart") || node.is("bookmarkEnd");
+        if inner.children.iter().any(is_mark) {
+            let children = mem::take(&mut inner.children);
+            inner.children = children.into_iter().filter(|node| !is_mark(node)).collect();
+        }
+    });
+}
