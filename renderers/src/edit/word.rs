@@ -213,7 +213,10 @@ impl Word {
             let Some(before) = siblings[at].as_element() else { return };
             let mut paragraph = before.clone();
             paragraph.each_mut(&mut |inner| {
-                inner.remove("sectPr");
+                // Among them the marks of tracked changes of the paragraph before.
+                for other in ["sectPr", "ins", "del", "pPrChange"] {
+                    inner.remove(other);
+                }
                 inner.unset("w14:paraId");
                 inner.unset("w14:textId");
             });
@@ -247,6 +250,7 @@ impl Word {
         let marks = &mut self.marks;
         at_paragraph(root, containing, &mut |siblings, at| {
             let others = siblings.iter().filter(|node| node.is("p")).count();
+            let is_needed = others == 1 || is_after_table(siblings, at);
             let Some(paragraph) = siblings[at].as_element_mut() else { return };
             let ends_section =
                 paragraph.child("pPr").is_some_and(|look| look.child("sectPr").is_some());
@@ -255,7 +259,7 @@ impl Word {
             } else if let Some(marks) = marks {
                 revisions::delete_runs(paragraph, marks);
                 revisions::mark_paragraph(paragraph, "w:del", marks);
-            } else if others == 1 {
+            } else if is_needed {
                 // A cell, and a document, must not be empty.
                 text::rewrite(paragraph, "");
             } else {
@@ -267,13 +271,21 @@ impl Word {
     }
 }
 
+/// Whether a paragraph is between two tables, which would become one without it, or between a table and
+/// the end of a cell, which must not be a table.
+fn is_after_table(siblings: &[Node], at: usize) -> bool {
+    let mut before = siblings[..at].iter().rev().filter_map(Node::as_element);
+    let mut after = siblings[at + 1..].iter().filter_map(Node::as_element);
+    let is_table = |element: &TreeElement| element.local() == "tbl";
+    before.next().is_some_and(is_table) && after.next().is_none_or(is_table)
+}
+
 /// The text of the only paragraph that contains this text.
 fn unique(root: &TreeElement, wanted: &str) -> Result<String, EditError> {
     let mut found = Vec::new();
-    root.each(&mut |inner| {
-        if text::is_paragraph(inner) && text::of(inner).contains(wanted) {
-            found.push(text::of(inner));
-        }
+    each_paragraph(root, &mut |paragraph| {
+        let text = text::of(paragraph);
+        found.extend(Some(text).filter(|text| text.contains(wanted)));
     });
     match (found.len(), found.pop()) {
         (1, Some(text)) if !wanted.trim().is_empty() => Ok(text),
@@ -281,6 +293,16 @@ fn unique(root: &TreeElement, wanted: &str) -> Result<String, EditError> {
             "The text “{wanted:.80}” is in {count} paragraphs: give a text that only the paragraph \
              meant has."
         )),
+    }
+}
+
+/// Calls `each` for all paragraphs. The alternative for old programs has some of them again.
+fn each_paragraph(element: &TreeElement, each: &mut impl FnMut(&TreeElement)) {
+    if text::is_paragraph(element) {
+        each(element);
+    }
+    for child in element.elements().filter(|child| child.local() != "Fallback") {
+        each_paragraph(child, each);
     }
 }
 
@@ -299,4 +321,62 @@ fn at_paragraph(
         return true;
     }
     element.elements_mut().any(|child| at_paragraph(child, wanted, act))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::{parse, root, write};
+    use super::*;
+
+    fn paragraph(text: &str) -> String {
+        format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")
+    }
+
+    /// The contents of a body after a change.
+    fn changed(content: &str, change: &WordChange) -> String {
+        let mut nodes = parse("x", format!("<w:body>{content}</w:body>").as_bytes()).unwrap();
+        let mut word = Word { marks: None, changes: Vec::new() };
+        word.change(root("x", &mut nodes).unwrap(), change).unwrap();
+        write(&nodes).replace("<w:body>", "").replace("</w:body>", "")
+    }
+
+    #[test]
+    fn a_paragraph_after_a_table_is_only_emptied() {
+        let change = WordChange::RemoveParagraph { containing: "gone".into() };
+        let [one, gone, empty] = ["one", "gone", ""].map(paragraph);
+        let table = "<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>";
+        for (before, after) in [
+            (format!("{one}{gone}{table}"), format!("{one}{table}")),
+            (format!("{one}{table}{gone}{one}"), format!("{one}{table}{one}")),
+            (format!("{one}{table}{gone}{table}"), format!("{one}{table}{empty}{table}")),
+            (format!("{one}{table}{gone}"), format!("{one}{table}{empty}")),
+            (gone.clone(), empty),
+        ] {
+            assert_eq!(changed(&before, &change), after);
+        }
+    }
+
+    #[test]
+    fn a_paragraph_of_a_shape_is_there_once() {
+        let inner = paragraph("in");
+        let shape = |inner: &str| {
+            format!(
+                "<w:p><w:r><mc:AlternateContent><mc:Choice>{inner}</mc:Choice><mc:Fallback>{}\
+                 </mc:Fallback></mc:AlternateContent></w:r></w:p>",
+                paragraph("in")
+            )
+        };
+        let change = WordChange::InsertParagraph { after: "in".into(), text: "new".into() };
+        let wanted = shape(&(inner.clone() + &paragraph("new")));
+        assert_eq!(changed(&shape(&inner), &change), wanted);
+    }
+
+    #[test]
+    fn a_new_paragraph_is_no_tracked_change() {
+        let before = "<w:p><w:pPr><w:rPr><w:del w:id=\"1\"/><w:b/></w:rPr></w:pPr>\
+                      <w:r><w:t>old</w:t></w:r></w:p>";
+        let change = WordChange::InsertParagraph { after: "old".into(), text: "new".into() };
+        let wanted = before.replace("<w:del w:id=\"1\"/>", "").replace("old", "new");
+        assert_eq!(changed(before, &change), format!("{before}{wanted}"));
+    }
 }
