@@ -171,6 +171,9 @@ pub fn run(paragraph: &TreeElement, look: Option<TreeElement>, text: &str) -> Tr
     let mut t = TreeElement::new(&paragraph.named("t"), &[]);
     set(&mut t, text);
     run.push(t);
+    if run.name.starts_with("w:") {
+        break_lines(&mut run);
+    }
     run
 }
 

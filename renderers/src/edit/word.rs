@@ -372,6 +372,23 @@ mod tests {
     }
 
     #[test]
+    fn new_texts_may_have_several_lines() {
+        let lines = "<w:r><w:t>one</w:t><w:br/><w:t>two</w:t></w:r>";
+        let text = "one\ntwo".to_owned();
+        let author = Author { name: "A".into(), date: "2026-05-01T12:00:00Z".into() };
+        for marks in [None, Some(RevisionMarks::after(&author, 0))] {
+            let content = format!("<w:body>{}{}</w:body>", paragraph("old"), paragraph("last"));
+            let mut nodes = parse("x", content.as_bytes()).unwrap();
+            let root = root("x", &mut nodes).unwrap();
+            let mut word = Word { marks, changes: Vec::new() };
+            word.replace(root, "old", &text).unwrap();
+            let change = WordChange::InsertParagraph { after: "last".into(), text: text.clone() };
+            word.change(root, &change).unwrap();
+            assert_eq!(write(&nodes).matches(lines).count(), 2, "{}", write(&nodes));
+        }
+    }
+
+    #[test]
     fn a_new_paragraph_is_no_tracked_change() {
         let before = "<w:p><w:pPr><w:rPr><w:del w:id=\"1\"/><w:b/></w:rPr></w:pPr>\
                       <w:r><w:t>old</w:t></w:r></w:p>";
