@@ -87,6 +87,12 @@ impl<'v> Scope<'v> {
         Some(value)
     }
 
+    /// Notes the name of a field in a section that is left out.
+    pub fn mention(&mut self, name: &str) {
+        let found = self.values.first().and_then(|values| lookup(values, name));
+        self.used.extend(found.map(|(_, key)| key));
+    }
+
     /// The names that the template has and the values do not.
     pub fn unknown(&self) -> Vec<String> {
         self.unknown.iter().cloned().collect()

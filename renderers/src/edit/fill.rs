@@ -265,8 +265,16 @@ impl Fill {
         let Some(value) = scope.find(name) else {
             return invalid(format!("The section {name} has no value: give a list of objects."));
         };
+        let repetitions = fields::repetitions(value);
+        if repetitions.is_empty() {
+            for element in block.iter().filter_map(Node::as_element) {
+                for field in fields::fields(&text::below(element)) {
+                    scope.mention(&field.name);
+                }
+            }
+        }
         let mut made = Vec::new();
-        for (number, value) in fields::repetitions(value).into_iter().enumerate() {
+        for (number, value) in repetitions.into_iter().enumerate() {
             self.left = self.left.checked_sub(1).ok_or_else(|| {
                 EditError::TooLarge(format!(
                     "The sections repeat more than {REPETITIONS} times: use fewer rows."

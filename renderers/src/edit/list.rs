@@ -54,10 +54,15 @@ fn value(cell: &Data) -> Value {
     match cell {
         Data::Empty | Data::Error(_) => Value::String(String::new()),
         Data::Int(number) => (*number).into(),
-        Data::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
-            (*number as i64).into()
+        Data::Float(number) => {
+            // Spreadsheet programs show at most fifteen digits, so that 0.1 + 0.2 is 0.3.
+            let shown = format!("{number:.14E}").parse().unwrap_or(*number);
+            if shown.fract() == 0.0 && shown.abs() < 1e15 {
+                (shown as i64).into()
+            } else {
+                shown.into()
+            }
         }
-        Data::Float(number) => (*number).into(),
         Data::Bool(is) => (*is).into(),
         other => Value::String(sheets::shown(other)),
     }
@@ -78,4 +83,18 @@ fn objects(rows: Vec<Vec<Value>>) -> Vec<Value> {
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), |text| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_a_spreadsheet_shows() {
+        let values = [0.1 + 0.2, 0.1 * 3.0 * 10.0, 4.0, -1234.56, 1e20, 0.0].map(Data::Float);
+        let wanted = [json!(0.3), json!(3), json!(4), json!(-1234.56), json!(1e20), json!(0)];
+        assert_eq!(values.each_ref().map(value), wanted);
+    }
 }

@@ -90,6 +90,16 @@ fn a_list_fills_one_file_for_each_row() {
 }
 
 #[test]
+fn the_values_of_a_section_that_is_left_out_have_a_field() {
+    let template = file("{{a}}\n\n{{#rows}}\n\n{{b.c}} {{name}}\n\n{{/rows}}\n", Format::Docx);
+    let values = |rows: Value| json!({ "a": 1, "b": { "c": 2 }, "rows": rows, "other": 3 });
+    for rows in [json!([]), json!(false), json!([{ "name": "x" }])] {
+        let warnings = once(&template, values(rows)).warnings;
+        assert_eq!(warnings, ["The template has no fields for: other."]);
+    }
+}
+
+#[test]
 fn slides_and_their_notes_are_filled() {
     let deck = "# {{title}}\n\n- {{point}}\n\n| A |\n|---|\n| {{#rows}}{{a}}{{/rows}} |\n\n<!-- say {{title}} -->\n";
     let template = file(deck, Format::Pptx);
