@@ -249,8 +249,9 @@ pub fn mark_paragraph(paragraph: &mut TreeElement, name: &str, marks: &mut Revis
 pub fn mark_row(row: &mut TreeElement, name: &str, marks: &mut RevisionMarks) {
     let mark = marks.mark(name);
     if row.child("trPr").is_none() {
-        let at = row.children.iter().position(|child| child.is("tc")).unwrap_or(0);
-        row.insert(at, TreeElement::new("w:trPr", &[]));
+        let is_later = |child: &Node| child.as_element().is_some() && !child.is("tblPrEx");
+        let at = row.children.iter().position(is_later);
+        row.insert(at.unwrap_or(row.children.len()), TreeElement::new("w:trPr", &[]));
     }
     let properties = row.child_mut("trPr").expect("it was added if it was missing");
     let at = properties.children.iter().position(|child| child.is("trPrChange"));

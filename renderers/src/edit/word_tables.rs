@@ -317,6 +317,17 @@ mod tests {
     }
 
     #[test]
+    fn the_mark_of_a_row_precedes_its_cells() {
+        let row = format!("<w:tr><w:tblPrEx/>{}<w:tc/></w:tr>", control("<w:tc/>"));
+        let mut nodes = parse("x", row.as_bytes()).unwrap();
+        let author = revisions::Author { name: "A".into(), date: String::new() };
+        let mut marks = revisions::RevisionMarks::after(&author, 0);
+        revisions::mark_row(root("x", &mut nodes).unwrap(), "w:del", &mut marks);
+        let marked = write(&nodes);
+        assert!(marked.starts_with("<w:tr><w:tblPrEx/><w:trPr><w:del "), "{marked}");
+    }
+
+    #[test]
     fn a_new_row_has_the_format_of_inserted_text() {
         let run = |text: &str| format!("<w:r><w:rPr><w:b/></w:rPr><w:t>{text}</w:t></w:r>");
         let row = format!(
