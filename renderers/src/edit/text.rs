@@ -16,7 +16,7 @@ fn collect(element: &TreeElement, pieces: &mut Vec<String>) {
         match child.local() {
             "t" => pieces.push(child.text()),
             "br" | "cr" => pieces.push("\n".into()),
-            "tab" if !element.local().ends_with("Pr") && element.local() != "tabs" => {
+            "tab" | "ptab" if !element.local().ends_with("Pr") && element.local() != "tabs" => {
                 pieces.push("\t".into());
             }
             "p" | "del" | "pPr" | "rPr" | "moveFrom" => {}
@@ -55,7 +55,7 @@ fn put(element: &mut TreeElement, pieces: &mut std::vec::IntoIter<String>) {
                 }
             }
             "br" | "cr" => drop(pieces.next()),
-            "tab" if !holds_tabs => drop(pieces.next()),
+            "tab" | "ptab" if !holds_tabs => drop(pieces.next()),
             "p" | "del" | "pPr" | "rPr" | "moveFrom" => {}
             _ => put(child, pieces),
         }

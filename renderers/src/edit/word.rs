@@ -372,6 +372,13 @@ mod tests {
     }
 
     #[test]
+    fn an_aligned_tab_is_a_tab() {
+        let aligned = "<w:p><w:r><w:t>a</w:t><w:ptab/><w:t>b</w:t></w:r></w:p>";
+        let change = WordChange::RemoveParagraph { containing: "a\tb".into() };
+        assert_eq!(changed(&(paragraph("one") + aligned), &change), paragraph("one"));
+    }
+
+    #[test]
     fn new_texts_may_have_several_lines() {
         let lines = "<w:r><w:t>one</w:t><w:br/><w:t>two</w:t></w:r>";
         let text = "one\ntwo".to_owned();

@@ -89,7 +89,7 @@ impl WordParagraph {
                 let sign = self.symbol(font, code.ok().and_then(char::from_u32));
                 self.push(&sign.to_string());
             }
-            "tab" if self.in_run() => self.push("\t"),
+            "tab" | "ptab" if self.in_run() => self.push("\t"),
             "br" | "cr" if self.in_run() => self.push("\n"),
             // Inside a run, it is a property of a row of a table in a shape.
             "ins" | "moveTo" | "del" | "moveFrom" if !self.in_run() => {

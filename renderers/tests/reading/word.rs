@@ -37,6 +37,18 @@ fn structure_of_word_styles_and_comments_in_place_are_read() {
     assert_eq!(words("a.docx", &file), wanted);
 }
 
+/// Word aligns the parts of a header with tabs of another kind.
+#[test]
+fn aligned_tabs_are_between_words() {
+    let line = |tab: &str| {
+        let run = format!("<w:r><w:t>Left</w:t>{tab}<w:t>right</w:t></w:r>");
+        words("a.docx", &word_file(&format!("<w:p>{run}</w:p>")))
+    };
+    let aligned = line("<w:ptab w:relativeTo='margin' w:alignment='right' w:leader='none'/>");
+    assert_eq!(aligned, line("<w:tab/>"));
+    assert_ne!(aligned, "Leftright");
+}
+
 /// Parentheses, roots and limits are elements of an equation and no text.
 #[test]
 fn equations_of_word_files_and_slides_keep_their_meaning() {
