@@ -46,9 +46,8 @@ pub enum BackupScope {
 /// Writes a backup. The gateway may be running.
 pub async fn back_up(config: &Config, to: &Path) -> Result<BackupScope> {
     ensure!(!to.exists(), "{} already exists", to.display());
-    let folder = to.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // In the same folder, so that the file can be completed by an atomic rename.
-    let scratch = Scratch::new(folder)?;
+    let scratch = Scratch::new(folder_of(to))?;
     let database = match backup::file_of(&config.store_url()) {
         Some(file) => {
             let copied = scratch.0.join(DATABASE);
@@ -72,11 +71,7 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<BackupScope> {
 pub async fn restore(config: &Config, from: &Path) -> Result<BackupScope> {
     let data = &config.data_dir;
     let place = backup::file_of(&config.store_url());
-    // SQLite would apply the log of a database that was here before to the restored one.
-    let files = place.iter().flat_map(|place| modes::database_files(place));
-    for path in FOLDERS.into_iter().map(|folder| data.join(folder)).chain(files) {
-        ensure!(!path.exists(), "{} already exists", path.display());
-    }
+    refuse_existing(data, place.as_deref())?;
     modes::create_folder(data)?;
     let scratch = Scratch::new(data)?;
     let (archive, unpacked) = (from.to_owned(), scratch.0.clone());
@@ -90,30 +85,52 @@ pub async fn restore(config: &Config, from: &Path) -> Result<BackupScope> {
         (Some(_), false) => bail!("the backup is of a gateway on PostgreSQL; store.url is SQLite"),
         (None, true) => bail!("the backup is of a gateway on SQLite; store.url is PostgreSQL"),
     }
-    for folder in FOLDERS.into_iter().filter(|folder| scratch.0.join(folder).exists()) {
-        fs::rename(scratch.0.join(folder), data.join(folder))
-            .with_context(|| format!("placing {folder}"))?;
-    }
-    // The last, so that no gateway starts with a part of its files.
-    if let Some(place) = place {
-        tokio::task::spawn_blocking(move || place_database(&database, &place))
-            .await?
-            .context("placing the database")?;
-    }
+    let (data, folders) = (data.clone(), scratch.0.clone());
+    tokio::task::spawn_blocking(move || place_all(&folders, &data, place.as_deref())).await??;
     Ok(if contents.database { BackupScope::Everything } else { BackupScope::OnlyFiles })
 }
 
-/// Moves the database to its place, which may be on another file system.
-fn place_database(database: &Path, place: &Path) -> Result<()> {
-    let folder = place.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    modes::create_folder(folder)?;
-    let beside = Scratch::new(folder)?;
-    let near = beside.0.join(DATABASE);
+fn refuse_existing(data: &Path, database: Option<&Path>) -> Result<()> {
+    // SQLite would apply the log of a database that was here before to the restored one.
+    let files = database.into_iter().flat_map(modes::database_files);
+    for path in FOLDERS.into_iter().map(|folder| data.join(folder)).chain(files) {
+        ensure!(!path.exists(), "{} already exists", path.display());
+    }
+    Ok(())
+}
+
+/// Moves the unpacked files to their places. The database is the last of them, so that no gateway
+/// starts with a part of its files.
+fn place_all(unpacked: &Path, data: &Path, database: Option<&Path>) -> Result<()> {
+    let near = database.map(|place| copied_near(&unpacked.join(DATABASE), place));
+    let near = near.transpose().context("copying the database")?;
+    // A gateway may have been started in the meantime.
+    refuse_existing(data, database)?;
+    for folder in FOLDERS.into_iter().filter(|folder| unpacked.join(folder).exists()) {
+        fs::rename(unpacked.join(folder), data.join(folder))
+            .with_context(|| format!("placing {folder}"))?;
+    }
+    File::open(data)?.sync_all()?;
+    if let (Some(place), Some(near)) = (database, near) {
+        fs::rename(near.0.join(DATABASE), place).context("placing the database")?;
+        File::open(folder_of(place))?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// A copy of the database in the folder of its place, which may be on another file system.
+fn copied_near(database: &Path, place: &Path) -> Result<Scratch> {
+    modes::create_folder(folder_of(place))?;
+    let scratch = Scratch::new(folder_of(place))?;
+    let near = scratch.0.join(DATABASE);
     fs::copy(database, &near)?;
     fs::set_permissions(&near, fs::Permissions::from_mode(0o600))?;
     File::open(&near)?.sync_all()?;
-    fs::rename(&near, place)?;
-    Ok(File::open(folder)?.sync_all()?)
+    Ok(scratch)
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A temporary folder, deleted when dropped.
