@@ -57,7 +57,7 @@ pub fn joined_tables(nodes: &[Node]) -> Vec<usize> {
     let mut is_after = false;
     let mut found = Vec::new();
     for (at, node) in nodes.iter().enumerate() {
-        let Some(element) = node.as_element() else { continue };
+        let Some(element) = text::as_block(node) else { continue };
         let is_table = element.name == "w:tbl";
         found.extend((is_table && is_after).then_some(at));
         is_after = is_table;

@@ -9,6 +9,12 @@ pub fn is_paragraph(element: &TreeElement) -> bool {
     element.local() == "p"
 }
 
+/// A paragraph, table or content control. What else is between these, such as the end of a bookmark, is
+/// invisible.
+pub fn as_block(node: &Node) -> Option<&TreeElement> {
+    node.as_element().filter(|element| matches!(element.local(), "p" | "tbl" | "sdt"))
+}
+
 /// The texts of a paragraph in order. Breaks and tabs are pieces that are not changed. Paragraphs
 /// inside, such as those of text boxes, are not part of it.
 fn collect(element: &TreeElement, pieces: &mut Vec<String>) {

@@ -274,8 +274,8 @@ impl Word {
 /// Whether a paragraph is between two tables, which would become one without it, or between a table and
 /// the end of a cell, which must not be a table.
 fn is_after_table(siblings: &[Node], at: usize) -> bool {
-    let mut before = siblings[..at].iter().rev().filter_map(Node::as_element);
-    let mut after = siblings[at + 1..].iter().filter_map(Node::as_element);
+    let mut before = siblings[..at].iter().rev().filter_map(text::as_block);
+    let mut after = siblings[at + 1..].iter().filter_map(text::as_block);
     let is_table = |element: &TreeElement| element.local() == "tbl";
     before.next().is_some_and(is_table) && after.next().is_none_or(is_table)
 }
@@ -345,11 +345,13 @@ mod tests {
         let change = WordChange::RemoveParagraph { containing: "gone".into() };
         let [one, gone, empty] = ["one", "gone", ""].map(paragraph);
         let table = "<w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>";
+        let mark = "<w:bookmarkEnd w:id=\"1\"/>";
         for (before, after) in [
             (format!("{one}{gone}{table}"), format!("{one}{table}")),
             (format!("{one}{table}{gone}{one}"), format!("{one}{table}{one}")),
             (format!("{one}{table}{gone}{table}"), format!("{one}{table}{empty}{table}")),
             (format!("{one}{table}{gone}"), format!("{one}{table}{empty}")),
+            (format!("{table}{gone}{mark}{table}"), format!("{table}{empty}{mark}{table}")),
             (gone.clone(), empty),
         ] {
             assert_eq!(changed(&before, &change), after);
