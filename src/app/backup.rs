@@ -36,7 +36,8 @@ struct Contents {
     database: bool,
 }
 
-/// Whether the backup contains the database besides the files. PostgreSQL has to be dumped with its own tools.
+/// Whether the backup contains the database besides the files. PostgreSQL has to be dumped with its
+/// own tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackupScope {
     Everything,
