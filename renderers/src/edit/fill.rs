@@ -217,7 +217,9 @@ impl Fill {
         let is_last = element.elements().last().is_some_and(|last| last.name == "w:tbl");
         let has_none = element.child("p").is_none();
         if had && (has_none || is_last && element.name == "w:tc") {
-            element.push(empty_paragraph(element));
+            // The properties of the last section end a body.
+            let end = element.children.iter().position(|child| child.is("sectPr"));
+            element.insert(end.unwrap_or(element.children.len()), empty_paragraph(element));
         }
         Ok(())
     }
@@ -361,6 +363,15 @@ mod tests {
         let outer = table(&[&(paragraph("x") + &content)]);
         let wanted = table(&[&format!("{}{one}<w:p/>{two}<w:p/>", paragraph("x"))]);
         assert_eq!(filled_body(&outer, &value), wanted);
+    }
+
+    #[test]
+    fn a_body_whose_paragraphs_are_removed_ends_with_its_properties() {
+        let content = section(&paragraph("x")) + "<w:sectPr/>";
+        assert_eq!(filled_body(&content, &json!(false)), "<w:p/><w:sectPr/>");
+        let outer = table(&[&paragraph("y")]);
+        let wanted = format!("{outer}<w:p/><w:sectPr/>");
+        assert_eq!(filled_body(&(outer + &content), &json!(false)), wanted);
     }
 
     #[test]
