@@ -1,6 +1,6 @@
 //! The MCP client against a server that asks people, and asks too much.
 
-use super::testing::{McpFixture, named, run};
+use super::testing::{McpFixture, cancelled_at_progress, named, run};
 use crate::{
     texts::Language,
     tools::{
@@ -48,14 +48,7 @@ async fn the_elicitation_of_a_cancelled_call_reaches_nobody_else() {
     let tools = tools_of(&fixture, &["slow", "ask"]).await;
     let mut cancelled = ToolFixture::new();
     cancelled.context.person.id = "bob".into();
-    let mut progress = cancelled.context.progress.subscribe();
-    let call = named(&tools, "m_slow").run(json!({}), &cancelled.context);
-    let watching = async {
-        progress.changed().await.expect("progress");
-        cancelled.context.cancelled.cancel();
-    };
-    let (ended, ()) = tokio::join!(call, watching);
-    assert!(ended.is_err());
+    assert!(cancelled_at_progress(&tools, "m_slow", &cancelled).await.is_err());
 
     let asked = async |person: &str| {
         let mut place = ToolFixture::new();

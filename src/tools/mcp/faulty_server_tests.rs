@@ -2,7 +2,7 @@
 
 use super::{
     supervisor::{FoundTools, Supervisor},
-    testing::{McpFixture, named, run},
+    testing::{McpFixture, cancelled_at_progress, named, run},
     *,
 };
 use crate::{
@@ -411,15 +411,9 @@ async fn a_call_tells_its_progress_and_is_cancelled_at_the_server() {
     let tools =
         fixture.tools(fixture.moody(&json!([tool("slow"), tool("echo")]))).await.expect("tools");
     let place = ToolFixture::new();
-    let mut progress = place.context.progress.subscribe();
-    let call = named(&tools, "m_slow").run(json!({}), &place.context);
-    let watching = async {
-        progress.changed().await.expect("progress");
-        place.context.cancelled.cancel();
-    };
-    let (ended, ()) = tokio::join!(call, watching);
+    let ended = cancelled_at_progress(&tools, "m_slow", &place).await;
     assert!(matches!(ended, Err(ToolError::ExecutionFailed(_))), "{ended:?}");
-    assert_eq!(*progress.borrow(), "⏳ `m_slow` 1/3 · the \\*first\\*");
+    assert_eq!(*place.context.progress.borrow(), "⏳ `m_slow` 1/3 · the \\*first\\*");
     // The server answers nothing else before it has received the cancellation.
     assert_eq!(run(&tools, "m_echo", json!({})).await.expect("a result"), "{}");
     let heard = fixture.heard();

@@ -1,6 +1,6 @@
 //! Configured servers for tests, and their store.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{ConnectionMode, McpConfig, Protocol, Server};
@@ -13,7 +13,7 @@ use crate::{
         db::Durability,
         tools::pins::{self, Reviewed, TrustOutcome},
     },
-    tools::{Tool, ToolError, testing::ToolFixture},
+    tools::{Output, Tool, ToolError, testing::ToolFixture},
 };
 
 pub fn config(name: &str) -> McpConfig {
@@ -47,6 +47,22 @@ pub async fn run(
 ) -> Result<String, ToolError> {
     let place = ToolFixture::new();
     named(tools, name).run(arguments, &place.context).await.map(|output| output.text)
+}
+
+/// Runs a call in this place, and cancels it when it first reports progress.
+pub async fn cancelled_at_progress(
+    tools: &[Arc<dyn Tool>],
+    name: &str,
+    place: &ToolFixture,
+) -> Result<Output, ToolError> {
+    let mut progress = place.context.progress.subscribe();
+    let watching = async {
+        progress.changed().await.expect("progress");
+        place.context.cancelled.cancel();
+    };
+    let call = named(tools, name).run(json!({}), &place.context);
+    let (ended, ()) = tokio::join!(call, watching);
+    ended
 }
 
 /// A database, and a folder for a server.
