@@ -10,7 +10,7 @@ use super::{
     fields::{self, Field, FieldKind, Scope},
     invalid,
     parts::PackageParts,
-    sections::{as_copy, begin, end, joined_tables, without_marks},
+    sections::{as_copy, begin, end, joined_tables, keep_joined_tables, without_marks},
     text::{self, Replacement},
     tree::{Node, TreeElement},
 };
@@ -200,18 +200,15 @@ impl Fill {
             self.paragraph(element, scope)?;
         }
         let had = element.children.iter().any(|child| child.is("p"));
-        let joined = joined_tables(&element.children).len();
+        keep_joined_tables(&mut element.children);
         self.nodes(&mut element.children, scope)?;
         // A table must have a row.
         element.children.retain(|child| {
             let table = child.as_element().filter(|child| child.name == "w:tbl");
             table.is_none_or(|table| !table.paths("tr").is_empty())
         });
-        let tables = joined_tables(&element.children);
-        if tables.len() > joined {
-            for at in tables.into_iter().rev() {
-                element.insert(at, empty_paragraph(element));
-            }
+        for at in joined_tables(&element.children).into_iter().rev() {
+            element.insert(at, empty_paragraph(element));
         }
         // A container of paragraphs must not be empty, and a cell must not end with a table.
         let is_last = element.elements().last().is_some_and(|last| last.name == "w:tbl");
@@ -372,6 +369,17 @@ mod tests {
         let outer = table(&[&paragraph("y")]);
         let wanted = format!("{outer}<w:p/><w:sectPr/>");
         assert_eq!(filled_body(&(outer + &content), &json!(false)), wanted);
+    }
+
+    #[test]
+    fn tables_that_are_joined_in_the_template_stay_joined() {
+        let [one, two, three] = ["1", "2", "3"].map(|text| table(&[&paragraph(text)]));
+        let joined = format!("{one}{two}");
+        let content = format!("{joined}{}{three}", section(&paragraph("x")));
+        let wanted = format!("{joined}<w:p/>{three}");
+        assert_eq!(filled_body(&content, &json!(false)), wanted);
+        let wanted = format!("{joined}<w:p/>{joined}");
+        assert_eq!(filled_body(&section(&joined), &json!([1, 2])), wanted);
     }
 
     #[test]

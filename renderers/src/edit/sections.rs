@@ -52,11 +52,21 @@ fn lone_mark(node: &Node, kind: FieldKind) -> Option<String> {
     (mark.kind == kind && text[mark.range] == *text.trim()).then_some(mark.name)
 }
 
-/// The places of the tables that follow another one at once. Word shows both as one table.
+/// Separates the tables of a template that follow another one at once with an empty text, for
+/// [`joined_tables`] to leave them joined.
+pub fn keep_joined_tables(nodes: &mut Vec<Node>) {
+    for at in joined_tables(nodes).into_iter().rev() {
+        nodes.insert(at, Node::Raw(String::new()));
+    }
+}
+
+/// The places of the tables that follow another one at once, without an empty text between them. Word
+/// shows both as one table.
 pub fn joined_tables(nodes: &[Node]) -> Vec<usize> {
     let mut is_after = false;
     let mut found = Vec::new();
     for (at, node) in nodes.iter().enumerate() {
+        is_after &= !matches!(node, Node::Raw(text) if text.is_empty());
         let Some(element) = text::as_block(node) else { continue };
         let is_table = element.name == "w:tbl";
         found.extend((is_table && is_after).then_some(at));
