@@ -363,6 +363,22 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_a_row_has_several_times_repeats_it_once_for_each_item() {
+        let value = json!(["1", "2"]);
+        let row = |first: &str, second: &str| table(&[first, &paragraph(second)]);
+        let rows = |first: String, second: String| (first + &second).replace("</w:tbl><w:tbl>", "");
+        let content = row(&paragraph("{{#a}}{{item}}{{/a}}"), "{{b}}{{#a}}, {{item}}{{/a}}");
+        let wanted = rows(row(&paragraph("1"), "B, 1"), row(&paragraph("2"), "B, 2"));
+        assert_eq!(filled_body(&content, &value), wanted);
+        // The paragraphs of a cell remain a section of their own.
+        let content = row(&section(&paragraph("{{item}}")), "{{#a}}{{item}}{{/a}}");
+        let list = paragraph("1") + &paragraph("2");
+        assert_eq!(filled_body(&content, &value), rows(row(&list, "1"), row(&list, "2")));
+        let content = paragraph("{{#a}}{{item}}{{/a}}, {{#a}}{{item}}{{/a}}");
+        assert_eq!(filled_body(&content, &value), paragraph("1, 1") + &paragraph("2, 2"));
+    }
+
+    #[test]
     fn a_body_whose_paragraphs_are_removed_ends_with_its_properties() {
         let content = section(&paragraph("x")) + "<w:sectPr/>";
         assert_eq!(filled_body(&content, &json!(false)), "<w:p/><w:sectPr/>");

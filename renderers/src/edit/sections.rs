@@ -94,28 +94,24 @@ pub fn end(nodes: &[Node], name: &str) -> Option<usize> {
     None
 }
 
-/// Removes the marks of the first section with this name, and the rows or paragraphs that have nothing
-/// else.
+/// Removes the marks of the sections with this name, and the rows or paragraphs that have nothing else.
+/// The sections inside these keep their marks.
 pub fn without_marks(block: &mut Vec<Node>, name: &str) {
-    let (mut depth, mut is_ended, mut marked) = (0, false, Vec::new());
+    let (mut depth, mut marked) = (0, Vec::new());
     for (at, node) in block.iter_mut().enumerate() {
         let Some(element) = node.as_element_mut() else { continue };
-        element.each_mut(&mut |inner| {
-            if is_ended || !text::is_paragraph(inner) {
-                return;
-            }
+        each_of_row(element, &mut |paragraph| {
             let mut marks = Vec::new();
-            for field in fields::fields(&text::of(inner)) {
+            for field in fields::fields(&text::of(paragraph)) {
                 let is_mark = match field.kind {
-                    _ if is_ended || field.name != name => false,
+                    _ if field.name != name => false,
                     FieldKind::Begin => {
                         depth += 1;
                         depth == 1
                     }
                     FieldKind::End => {
                         depth -= 1;
-                        is_ended = depth <= 0;
-                        is_ended
+                        depth == 0
                     }
                     FieldKind::Value => false,
                 };
@@ -124,7 +120,7 @@ pub fn without_marks(block: &mut Vec<Node>, name: &str) {
                 }
             }
             if !marks.is_empty() {
-                text::replace(inner, &marks);
+                text::replace(paragraph, &marks);
                 marked.push(at);
             }
         });
@@ -135,6 +131,37 @@ pub fn without_marks(block: &mut Vec<Node>, name: &str) {
         if is_empty && block.len() > 1 {
             block.remove(at);
         }
+    }
+}
+
+/// Calls `each` for the paragraphs of a row or paragraph, but for those in sections of paragraphs of a
+/// cell, as in [`fields_of_row`].
+fn each_of_row(element: &mut TreeElement, each: &mut impl FnMut(&mut TreeElement)) {
+    let is_cell = match element.local() {
+        "tc" => element.child("txBody").is_none(),
+        local => local == "txBody",
+    };
+    if !is_cell {
+        if text::is_paragraph(element) {
+            each(element);
+        }
+        for child in element.elements_mut() {
+            each_of_row(child, each);
+        }
+        return;
+    }
+    let mut at = 0;
+    while at < element.children.len() {
+        if let Some(length) = section_of_paragraphs(&element.children[at..]) {
+            at += length;
+        } else if let Some(child) = element.children[at].as_element_mut() {
+            child.each_mut(&mut |inner| {
+                if text::is_paragraph(inner) {
+                    each(inner);
+                }
+            });
+        }
+        at += 1;
     }
 }
 
