@@ -363,6 +363,16 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_a_table_in_a_cell_are_repeated_without_the_row_around_it() {
+        let inner = |rows: &str| table(&[&(paragraph("x") + rows + &paragraph("y"))]);
+        let content = inner(&table(&[&paragraph("{{#a}}{{item}}{{/a}}")]));
+        let rows = table(&[&paragraph("1")]) + &table(&[&paragraph("2")]);
+        let wanted = inner(&rows.replace("</w:tbl><w:tbl>", ""));
+        assert_eq!(filled_body(&content, &json!(["1", "2"])), wanted);
+        assert_eq!(filled_body(&content, &json!(false)), inner(""));
+    }
+
+    #[test]
     fn a_list_that_a_row_has_several_times_repeats_it_once_for_each_item() {
         let value = json!(["1", "2"]);
         let row = |first: &str, second: &str| table(&[first, &paragraph(second)]);

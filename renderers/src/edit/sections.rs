@@ -21,13 +21,13 @@ pub fn begin(node: &Node) -> Option<Field> {
 }
 
 /// The fields of a cell that may belong to sections of rows. The marks of a section of paragraphs are
-/// paragraphs of the cell.
+/// paragraphs of the cell; a table in it may have sections of its own.
 fn fields_of_row(cell: &TreeElement) -> Vec<Field> {
     let nodes = &cell.child("txBody").unwrap_or(cell).children;
     let mut found = Vec::new();
     let mut at = 0;
     while at < nodes.len() {
-        if let Some(length) = section_of_paragraphs(&nodes[at..]) {
+        if let Some(length) = own_section(&nodes[at..]) {
             at += length;
         } else if let Some(element) = nodes[at].as_element() {
             found.extend(fields::fields(&text::below(element)));
@@ -35,6 +35,28 @@ fn fields_of_row(cell: &TreeElement) -> Vec<Field> {
         at += 1;
     }
     found
+}
+
+/// The place of the last node of the section of paragraphs that begins with the first node, or of the
+/// table that this is and that has whole sections only.
+fn own_section(nodes: &[Node]) -> Option<usize> {
+    let is_whole = nodes.first()?.as_element().is_some_and(is_whole_table);
+    if is_whole { Some(0) } else { section_of_paragraphs(nodes) }
+}
+
+/// Whether an element is a table in which all of its sections begin and end.
+fn is_whole_table(element: &TreeElement) -> bool {
+    let mut open = Vec::new();
+    element.local() == "tbl"
+        && fields::fields(&text::below(element)).into_iter().all(|field| match field.kind {
+            FieldKind::Begin => {
+                open.push(field.name);
+                true
+            }
+            FieldKind::End => open.pop() == Some(field.name),
+            FieldKind::Value => true,
+        })
+        && open.is_empty()
 }
 
 /// The place of the mark that ends the section of paragraphs that begins with the first node.
@@ -134,8 +156,8 @@ pub fn without_marks(block: &mut Vec<Node>, name: &str) {
     }
 }
 
-/// Calls `each` for the paragraphs of a row or paragraph, but for those in sections of paragraphs of a
-/// cell, as in [`fields_of_row`].
+/// Calls `each` for the paragraphs of a row or paragraph, but for those in sections of a cell,
+/// as in [`fields_of_row`].
 fn each_of_row(element: &mut TreeElement, each: &mut impl FnMut(&mut TreeElement)) {
     let is_cell = match element.local() {
         "tc" => element.child("txBody").is_none(),
@@ -152,7 +174,7 @@ fn each_of_row(element: &mut TreeElement, each: &mut impl FnMut(&mut TreeElement
     }
     let mut at = 0;
     while at < element.children.len() {
-        if let Some(length) = section_of_paragraphs(&element.children[at..]) {
+        if let Some(length) = own_section(&element.children[at..]) {
             at += length;
         } else if let Some(child) = element.children[at].as_element_mut() {
             child.each_mut(&mut |inner| {
