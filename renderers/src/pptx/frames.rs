@@ -8,6 +8,8 @@ use crate::document::{LayoutHolder, SlideLayout, SlideTemplate};
 
 /// The padding of placeholders that do not set one: left and right, top and bottom, in points.
 const PADDING: [f64; 2] = [7.2, 3.6];
+/// The font sizes of titles and texts whose template sets none; the latter is that of DrawingML.
+const USUAL: [f64; 2] = [30.0, 18.0];
 /// The height of a line of text below a title without a placeholder for it.
 const BELOW: f64 = 90.0;
 
@@ -16,7 +18,7 @@ const BELOW: f64 = 90.0;
 pub struct TextSlot {
     pub holder: Holder,
     pub area: Area,
-    /// The font size, in points; of titles only.
+    /// The font size of the first level, in points.
     pub points: f64,
 }
 
@@ -54,7 +56,7 @@ impl Frames {
             bodies: layout
                 .places(geometry)
                 .into_iter()
-                .map(|(holder, area)| TextSlot { holder, area, points: 0.0 })
+                .map(|(holder, area)| TextSlot { holder, area, points: layout.text_size() })
                 .collect(),
             footer: Some(Holder::FOOTER),
             number: Some(Holder::NUMBER),
@@ -163,9 +165,11 @@ fn frame(layout: &SlideLayout) -> Option<LayoutFrame> {
 
 fn slot(holder: &LayoutHolder) -> TextSlot {
     let [x, y, width, height] = holder.area;
+    let [of_title, of_text] = USUAL;
+    let usual = if matches!(holder.kind, Some("title" | "ctrTitle")) { of_title } else { of_text };
     TextSlot {
         holder: Holder { kind: holder.kind, index: holder.index },
         area: Area { x, y, width, height },
-        points: holder.points.unwrap_or(30.0),
+        points: holder.points.unwrap_or(usual),
     }
 }

@@ -80,9 +80,12 @@ impl Layout {
         }
     }
 
-    /// The font size of the first level of text, if it is not the master's.
-    pub fn first_level_size(self) -> Option<f64> {
-        matches!(self, Self::Title | Self::Section | Self::Figure).then_some(BELOW_TITLE)
+    /// The font size of the first level of text.
+    pub fn text_size(self) -> f64 {
+        match self {
+            Self::Title | Self::Section | Self::Figure => BELOW_TITLE,
+            _ => SIZES[0],
+        }
     }
 
     /// The area of the first item.

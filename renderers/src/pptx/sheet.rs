@@ -17,7 +17,7 @@ pub struct Sheet<'a, 'd> {
     pub formulas: FormulaForm,
     /// Whether all text has a font size of its own, instead of the layout's.
     pub has_own_sizes: bool,
-    /// The font size of the first level, if it is not the master's.
+    /// The font size of the first level of text in the layout, in points.
     pub first_level_size: Option<f64>,
 }
 

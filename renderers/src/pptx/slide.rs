@@ -35,6 +35,7 @@ impl<'d> Deck<'d> {
         }
         let inherits = matches!(page.layout, Layout::Title | Layout::Section);
         let has_own_sizes = self.frames.is_template && !inherits;
+        let text = self.frames.layout(page.layout).bodies.first().copied();
         let mut sheet = Sheet {
             deck: self,
             relations,
@@ -43,7 +44,7 @@ impl<'d> Deck<'d> {
             ink: page.ink,
             formulas: FormulaForm::default(),
             has_own_sizes,
-            first_level_size: page.layout.first_level_size(),
+            first_level_size: text.map(|slot| slot.points),
         };
         let mut xml = Xml::new();
         xml.open("p:sld", &NAMESPACES);

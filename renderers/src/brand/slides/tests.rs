@@ -72,7 +72,8 @@ fn master() -> String {
         accent3=\"accent1\" accent4=\"accent1\" accent5=\"accent1\" accent6=\"accent1\" hlink=\"accent1\" \
         folHlink=\"accent1\"/><p:sldLayoutIdLst><p:sldLayoutId id=\"2147483661\" r:id=\"rId1\"/>\
         <p:sldLayoutId id=\"2147483662\" r:id=\"rId2\"/></p:sldLayoutIdLst><p:timing/><p:txStyles><p:titleStyle>\
-        <a:lvl1pPr><a:defRPr sz=\"4400\"/></a:lvl1pPr></p:titleStyle></p:txStyles>";
+        <a:lvl1pPr><a:defRPr sz=\"4400\"/></a:lvl1pPr></p:titleStyle><p:bodyStyle><a:lvl1pPr><a:defRPr sz=\"2800\"/>\
+        </a:lvl1pPr></p:bodyStyle></p:txStyles>";
     slide("p:sldMaster", "", &shapes.concat(), rest)
 }
 
@@ -162,6 +163,14 @@ fn slides_use_the_layouts_of_a_template() {
     assert!(presentation.contains("p:sldMasterId id=\"2147483660\""), "{presentation}");
     assert!(parts.xml("ppt/theme/theme1.xml").contains("name=\"Acme\""));
     assert_eq!(parts.bytes("ppt/media/template1.png"), DOT);
+}
+
+#[test]
+fn small_letters_on_the_title_slide_of_a_template_are_smaller_than_its_text() {
+    let parts = Parts::of(&drawn("# A <small>b</small>\n\nc <small>d</small>\n\n---\n\n# E").bytes);
+    let runs = parts.all("ppt/slides/slide1.xml", "a:rPr");
+    let sizes = runs.iter().map(|run| run.attribute("sz")).filter(|size| !size.is_empty());
+    assert_eq!(sizes.collect::<Vec<_>>(), ["3740", "2380"]);
 }
 
 /// Proves S9.

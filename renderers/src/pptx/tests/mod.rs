@@ -373,6 +373,19 @@ fn boxes_on_dark_slides_are_not_light() {
 }
 
 #[test]
+fn small_letters_below_large_titles_are_smaller_than_those_around_them() {
+    let source = "# Review <small>a</small>\n\nBoard <small>b</small>\n\n---\n\n\
+                  # Part <small>c</small>\n\n## One <small>d</small>\n\n---\n\n\
+                  ## 42 <small>%</small>\n\nof <small>e</small>\n";
+    let (parts, _) = deck(source);
+    for (slide, wanted) in [(1, ["3400", "2040"]), (2, ["3060", "2040"]), (3, ["7480", "2040"])] {
+        let runs = parts.all(&format!("ppt/slides/slide{slide}.xml"), "a:rPr");
+        let sizes = runs.iter().map(|run| run.attribute("sz")).filter(|size| !size.is_empty());
+        assert_eq!(sizes.collect::<Vec<_>>(), wanted, "{slide}");
+    }
+}
+
+#[test]
 fn small_letters_are_smaller_than_those_around_them() {
     let source = "## A <small>b</small>\n\n- c <small>d</small>\n\n\
                   | x |\n|---|\n| e <small>f</small> |\n";
