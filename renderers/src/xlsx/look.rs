@@ -4,7 +4,10 @@ use rust_xlsxwriter::{Color, Format, FormatAlign, FormatScript, FormatUnderline}
 
 use super::runs::RunStyle;
 use crate::document::{Align, Mark};
-use crate::package::look::Look;
+use crate::package::look::{Look, SMALL_SIZE};
+
+/// The font size of text, which is the default of Excel.
+pub const TEXT_POINTS: f64 = 11.0;
 
 pub fn styled(style: RunStyle) -> Format {
     let mut format = Format::new();
@@ -26,7 +29,10 @@ pub fn styled(style: RunStyle) -> Format {
         Some(Mark::Underlined) => format = format.set_underline(FormatUnderline::Single),
         // A part of a cell has no background.
         Some(Mark::Highlighted) => format = format.set_font_color(Color::RGB(0x9a_6700)),
-        Some(Mark::Small) => format = format.set_font_size(9),
+        // Excel has sizes in halves of a point.
+        Some(Mark::Small) => {
+            format = format.set_font_size((TEXT_POINTS * SMALL_SIZE * 2.0).round() / 2.0);
+        }
         None => {}
     }
     if style.link {

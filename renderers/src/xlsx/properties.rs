@@ -3,6 +3,7 @@
 use chrono::Datelike;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, XlsxError};
 
+use super::look::TEXT_POINTS;
 use crate::document::Meta;
 
 /// Row height and column width at eleven points, as in Excel's default workbooks.
@@ -13,7 +14,7 @@ const COLUMN_PIXELS: u32 = 64;
 pub fn workbook(meta: &Meta) -> Result<Workbook, XlsxError> {
     let mut workbook = Workbook::new();
     if let Some(face) = meta.brand.as_deref().and_then(|brand| brand.body.as_ref()) {
-        let text = Format::new().set_font_name(face).set_font_size(11);
+        let text = Format::new().set_font_name(face).set_font_size(TEXT_POINTS);
         workbook.set_default_format(&text, ROW_PIXELS, COLUMN_PIXELS)?;
     }
     workbook.set_properties(&properties(meta)?);

@@ -186,6 +186,17 @@ fn charts_are_native_and_look_at_their_cells() {
 }
 
 #[test]
+fn small_letters_have_the_same_share_of_their_cell_as_elsewhere() {
+    let rendered = rendered(
+        "## S\n\n| a <small>b</small> |\n|---|\n| <small>c</small> |\n| d <small>e</small> |\n",
+    );
+    for name in ["xl/styles.xml", "xl/sharedStrings.xml"] {
+        let text = part(&rendered, name);
+        assert!(text.contains("<sz val=\"9.5\"/>"), "{text}");
+    }
+}
+
+#[test]
 fn results_are_shown_as_what_they_count() {
     let rendered = rendered(
         "| Item | Count | Price | Sum | Share | Note |\n|--|--|--|--|--|--|\n\
