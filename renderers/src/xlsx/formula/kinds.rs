@@ -259,8 +259,23 @@ fn is_divisor(expr: &Expr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parse::parse;
+    use super::super::{Tops, parse::parse};
     use super::*;
+
+    #[test]
+    fn lookups_find_their_results_in_a_row_or_column_of_their_range() {
+        for (formula, wanted) in [
+            ("=HLOOKUP(1,B:C,2)", "B2:C2"),
+            ("=HLOOKUP(1,Other!B:C,1)", "'Other'!B1:C1"),
+            ("=HLOOKUP(1,B3:C9,2)", "B4:C4"),
+            ("=VLOOKUP(1,B:C,2)", "C:C"),
+            ("=INDEX(B3:C9,1,2)", "C3:C9"),
+            ("=INDEX(B3:C3,2)", "C3:C3"),
+        ] {
+            let Expr::Call(name, arguments) = parse(formula).unwrap() else { panic!("{formula}") };
+            assert_eq!(found_in(name, &arguments).write(&Tops::default()), wanted, "{formula}");
+        }
+    }
 
     #[test]
     fn long_formulas_in_long_chains_are_not_followed_to_their_end() {
