@@ -88,7 +88,7 @@ impl Notation {
             if usual == Signs::English { usual } else { cells::signs(usual, texts.clone()) };
         let dates = DateRules::of(language, texts.clone());
         let has_digits = |text: &&str| text.contains(|c: char| c.is_ascii_digit());
-        let times = TimeForm::of(texts.clone().filter(has_digits));
+        let times = TimeForm::of(signs, texts.clone().filter(has_digits));
         let has_spaces = has_spaces(language, texts.clone());
         let numbers = texts.clone().filter(|text| text.contains(is_space_or_mark));
         let spacing = Spacing::among(numbers.filter_map(|text| spaced(text, has_spaces)));
@@ -114,6 +114,16 @@ impl Notation {
             c => c,
         });
         written.collect()
+    }
+
+    /// A time whose seconds have decimals, with the separator of the column.
+    pub fn written_lap(self, english: &str) -> String {
+        let sign = match self.times {
+            Some(TimeForm::Laps(sign)) => sign,
+            _ if self.signs == Signs::Either(Some(',')) => ',',
+            _ => '.',
+        };
+        english.replace('.', &sign.to_string())
     }
 
     /// The warning about dates of a column that stay text.
@@ -211,7 +221,8 @@ fn marked(text: &str) -> Option<Typed> {
 }
 
 /// The notation of each column. One that does not show how thousands are separated follows the first
-/// one that does, or the language.
+/// one that does, or the language. One of formulas writes decimals of seconds as the first one that
+/// has some.
 pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
     let usual = Signs::of(language, table.given.as_ref().is_some_and(|given| given.commas));
     let of_column = |at: usize| {
@@ -228,6 +239,11 @@ pub fn notations(table: &Table, language: Option<&str>) -> Vec<Notation> {
     for notation in notations.iter_mut().filter(|notation| notation.is_open) {
         let own = |spacing: Spacing| Spacing { decimals: None, ..spacing };
         notation.spacing = if notation.has_texts { found.map(own) } else { found };
+    }
+    let is_of_laps = |times: &TimeForm| matches!(times, TimeForm::Laps(_));
+    let laps = notations.iter().find_map(|notation| notation.times.filter(is_of_laps));
+    for notation in notations.iter_mut().filter(|notation| !notation.has_texts) {
+        notation.times = laps;
     }
     notations
 }
@@ -321,9 +337,16 @@ mod tests {
             ["0.0007 [m]:ss", "0.0007 [m]:ss.0", "–", "0.0500 [m]:ss.000", "0.0424 [h]:mm:ss.00"]
         );
         assert_eq!(column(None, &["1:02", "0:58"])[0], "0.0431 hh:mm");
+        assert_eq!(
+            column(Some("de"), &["1:02", "1:02,5", "1:01:02,25"]),
+            ["0.0007 [m]:ss", "0.0007 [m]:ss.0", "0.0424 [h]:mm:ss.00"]
+        );
+        assert_eq!(column(Some("de"), &["1:02.5"]), ["0.0007 [m]:ss.0"]);
+        assert_eq!(column(Some("de"), &["1:02.5", "1:02,5"]), ["1:02.5", "1:02,5"]);
         for texts in [
             &["1:02.5", "1:72"][..],
             &["1:02.5", "lap 2"],
+            &["1:02,5"],
             &["1:02."],
             &["1:02.1234"],
             &["1:02.5.1"],

@@ -234,9 +234,11 @@ fn text(value: &Value, format: Option<&str>, notation: Option<Notation>) -> Stri
         Value::Error(error) => return (*error).to_owned(),
         other => return other.text().unwrap_or_default(),
     };
-    match notation {
-        Some(notation) if !format.is_some_and(number_text::is_date) => notation.written(&text),
-        _ => text,
+    let Some(notation) = notation else { return text };
+    match format.filter(|format| number_text::is_date(format)) {
+        None => notation.written(&text),
+        Some(lap) if lap.contains("ss.") => notation.written_lap(&text),
+        Some(_) => text,
     }
 }
 
@@ -396,6 +398,8 @@ mod tests {
         let laps = "| Lap | x |\n|---|---|\n| 1:02 | =A2 |\n| 1:02.5 | =SUM(A2:A3) |\n\
                     | 0:59.5 | =SUM(A2:A4)*30 |\n";
         assert_eq!(last_cells(laps), ["1:02", "2:04.5", "1:32:00.0"]);
+        let german = format!("---\nlang: de\n---\n\n{}", laps.replace('.', ","));
+        assert_eq!(last_cells(&german), ["1:02", "2:04,5", "1:32:00,0"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
 use super::cells::{self, Typed};
+use super::signs::Signs;
 
 /// The order of day and month in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -245,24 +246,29 @@ pub enum TimeForm {
     /// `1:02` is an hour and two minutes.
     Hours,
     /// `1:02` is a minute and two seconds, because there are seconds with decimals, as in `1:02.5`.
-    Laps,
+    /// This is their separator.
+    Laps(char),
 }
 
 impl TimeForm {
     /// The form of a column with these cells; `None` if some of them are no times.
-    pub fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone) -> Option<Self> {
+    pub fn of<'t>(signs: Signs, texts: impl Iterator<Item = &'t str> + Clone) -> Option<Self> {
         texts.clone().next()?;
         if texts.clone().all(|text| time(text).is_some()) {
             return Some(Self::Hours);
         }
-        let has_decimals = texts.clone().any(|text| text.contains('.'));
-        (has_decimals && texts.clone().all(|text| lap(text).is_some())).then_some(Self::Laps)
+        let are_laps = |sign: &char| {
+            texts.clone().any(|text| text.contains(*sign))
+                && texts.clone().all(|text| lap(text, *sign).is_some())
+        };
+        let comma = (signs != Signs::English).then_some(',');
+        ['.'].into_iter().chain(comma).find(are_laps).map(Self::Laps)
     }
 
     pub fn read(self, text: &str) -> Option<Typed> {
         match self {
             Self::Hours => time(text),
-            Self::Laps => lap(text),
+            Self::Laps(sign) => lap(text, sign),
         }
     }
 }
@@ -280,9 +286,9 @@ fn time(text: &str) -> Option<Typed> {
     Some(Typed::Moment { serial: seconds / 86_400.0, format })
 }
 
-/// `1:02`, `1:02.5` or `1:01:02.5`, with at most three decimals.
-fn lap(text: &str) -> Option<Typed> {
-    let (whole, decimals) = match text.split_once('.') {
+/// `1:02`, `1:02.5` or `1:01:02.5`, with at most three decimals after this sign.
+fn lap(text: &str, sign: char) -> Option<Typed> {
+    let (whole, decimals) = match text.split_once(sign) {
         Some((_, "")) => return None,
         Some((whole, decimals)) => (whole, decimals),
         None => (text, ""),
