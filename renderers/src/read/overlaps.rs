@@ -2,7 +2,7 @@
 //! font in one go: if a font for right-to-left letters has no punctuation, all punctuation and spaces
 //! of the line come first, and the letters then fill the gaps.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use super::{bidi, grid::TextPiece};
 
@@ -13,6 +13,8 @@ pub const WORD_GAP: f32 = 0.17;
 pub const WIDE_GAP: f32 = 0.9;
 /// Letters whose boxes overlap by less than this, in line heights, follow each other.
 const SLACK: f32 = 0.1;
+/// A shadow is closer to its text than this, in line heights.
+const SHADOW: f32 = 0.2;
 
 /// The glyph runs of a page.
 #[derive(Default)]
@@ -27,6 +29,14 @@ struct DrawnRun {
     text: Range<usize>,
     left: f32,
     right: f32,
+}
+
+impl DrawnRun {
+    /// Whether it is over a run with the same text and not right of it: one is the shadow of the other.
+    fn is_over(&self, other: &Self, height: f32) -> bool {
+        let shift = self.left - other.left;
+        shift < height * SHADOW && shift * 2.0 < other.right - other.left
+    }
 }
 
 impl DrawnRuns {
@@ -73,15 +83,20 @@ impl DrawnRuns {
         runs.filter(|c| !c.is_whitespace()).eq(line.filter(|c| !c.is_whitespace()))
     }
 
-    /// The pieces of a line, whose runs are these.
+    /// The pieces of a line, whose runs are these. A text with a shadow is read once.
     fn seen_from_the_left(&self, runs: &[DrawnRun], line: &[TextPiece]) -> Vec<TextPiece> {
         let is_written = |run: &&DrawnRun| !self.text_of(run).trim().is_empty();
         let mut runs: Vec<&DrawnRun> = runs.iter().filter(is_written).collect();
         runs.sort_by(|one, other| one.left.total_cmp(&other.left));
         let height = height(line);
         let mut pieces: Vec<TextPiece> = Vec::new();
+        let mut last_with: HashMap<&str, &DrawnRun> = HashMap::new();
         for run in runs {
             let text = self.text_of(run);
+            if last_with.get(text).is_some_and(|other| run.is_over(other, height)) {
+                continue;
+            }
+            last_with.insert(text, run);
             match pieces.last_mut().filter(|last| run.left <= last.right + height * WIDE_GAP) {
                 Some(last) => {
                     let is_apart = run.left > last.right + height * WORD_GAP;
@@ -186,6 +201,20 @@ mod tests {
         assert_eq!(all, [format!(".{one} {two} :{three}")]);
         let all = drawn(&[&texts[..], &letters, &[("A-16", 40.0), ("cell", 300.0)]].concat());
         assert_eq!(all, ["A-16".into(), format!(".{one} {two} :{three}"), "cell".into()]);
+    }
+
+    #[test]
+    fn letters_and_punctuation_with_a_shadow_are_read_once() {
+        let [one, two, three] = ["\u{5d0}\u{5d1}", "\u{5d0}", "\u{5d0}"];
+        let line = |x: f32| {
+            let punctuation = [(".", x), (".", x + 5.0), (":", x + 29.0)];
+            let letters = [(one, x + 10.0), ("+\u{5d0}", x + 24.0), ("+\u{5d0}", x + 34.0)];
+            [punctuation, letters].concat()
+        };
+        let wanted = format!("..{one} {two}:{three}");
+        for shift in [0.0, 1.0, -1.0] {
+            assert_eq!(drawn(&[line(100.0), line(100.0 + shift)].concat()), [wanted.as_str()]);
+        }
     }
 
     #[test]
