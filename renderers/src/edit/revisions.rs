@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use super::{
-    text,
+    Change, text,
     tree::{Node, TreeElement},
 };
 
@@ -15,6 +15,13 @@ pub struct Author {
     pub name: String,
     /// ISO 8601, such as `2026-05-01T12:00:00Z`.
     pub date: String,
+}
+
+/// A Word file that is being changed.
+pub struct Word {
+    /// `None` if changes are not tracked.
+    pub marks: Option<RevisionMarks>,
+    pub changes: Vec<Change>,
 }
 
 /// The marks of tracked changes, each with its number.

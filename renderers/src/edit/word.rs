@@ -6,7 +6,7 @@ pub use super::revisions::Author;
 use super::{
     Change, EditError, Edited, invalid,
     parts::PackageParts,
-    revisions::{self, RevisionMarks},
+    revisions::{self, RevisionMarks, Word},
     text::{self, Replacement},
     tree::{self, Node, TreeElement},
     word_tables::{cell, nth_table},
@@ -134,12 +134,6 @@ fn has_text(name: &str) -> bool {
         let starts = ["header", "footer", "footnotes", "endnotes"];
         file == "document" || starts.iter().any(|start| file.starts_with(start))
     })
-}
-
-pub(super) struct Word {
-    /// `None` if changes are not tracked.
-    pub marks: Option<RevisionMarks>,
-    pub changes: Vec<Change>,
 }
 
 impl Word {

@@ -4,9 +4,10 @@
 use std::mem;
 
 use super::{
-    Change, EditError, invalid, revisions, text,
+    Change, EditError, invalid,
+    revisions::{self, Word},
+    text,
     tree::{Node, TreeElement},
-    word::Word,
 };
 
 impl Word {
