@@ -68,14 +68,14 @@ pub(super) async fn sweep(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<usize> 
 }
 
 async fn deny_open(tx: &mut Tx<'_>, by: &Speaker, now: DateTime<Utc>) -> Result<usize> {
-    let open = approval_store::open(tx, AT_ONCE).await?;
-    for asked in &open {
+    let mut denied = 0;
+    for asked in approval_store::open(tx, AT_ONCE).await? {
         // Another node may have moved or decided it in the meantime.
         let approval = pending(tx, &asked.conversation, &asked.id).await?;
         let Some(approval) = approval else { continue };
         let decision = Decision::Deny { reason: Some(texts::HALTED_BY_OWNER.to_owned()) };
         let end = ApprovalEnd::new(Status::Denied, decision, Decider::Person(by.clone()));
-        resolve(tx, &approval, end, now).await?;
+        denied += usize::from(resolve(tx, &approval, end, now).await?);
     }
-    Ok(open.len())
+    Ok(denied)
 }

@@ -118,6 +118,18 @@ story! {
     }
 }
 
+/// An approver on another channel.
+pub(super) fn ops(channel: &str) -> Voter {
+    Voter {
+        speaker: Speaker { id: "ops".into(), name: "Ops".into() },
+        channel: channel.into(),
+        role: Some(Role::Approver),
+        platform_roles: vec![],
+        lookups: RoleLookups::new(),
+        language: Language::default(),
+    }
+}
+
 /// An approver on another channel decides.
 pub(super) async fn decides_on(
     world: &World,
@@ -126,15 +138,7 @@ pub(super) async fn decides_on(
     choice: Choice,
 ) -> DecisionOutcome {
     let app = world.node().await;
-    let voter = Voter {
-        speaker: Speaker { id: "ops".into(), name: "Ops".into() },
-        channel: channel.into(),
-        role: Some(Role::Approver),
-        platform_roles: vec![],
-        lookups: RoleLookups::new(),
-        language: Language::default(),
-    };
-    let answer = decide_as(&app.gateway, id, choice, voter).await.unwrap().unwrap();
+    let answer = decide_as(&app.gateway, id, choice, ops(channel)).await.unwrap().unwrap();
     world.settle(&app).await;
     answer.outcome
 }

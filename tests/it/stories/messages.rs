@@ -38,7 +38,7 @@ fn of_album(world: &mut World, text: &str) -> IncomingContent {
     what
 }
 
-fn edit_of(what: &IncomingContent, new: &str) -> IncomingContent {
+pub(super) fn edit_of(what: &IncomingContent, new: &str) -> IncomingContent {
     let IncomingContent::Text { message, .. } = what else { panic!("not a text") };
     IncomingContent::Edited { message: message.clone(), text: new.into(), addressed: true }
 }

@@ -2,6 +2,7 @@
 
 mod access_control;
 mod api;
+mod approval_races;
 mod approvals;
 mod approvers;
 mod attacks;
