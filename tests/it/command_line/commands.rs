@@ -86,6 +86,35 @@ async fn a_database_that_does_not_exist_is_not_created_by_accident() {
     site.end().await;
 }
 
+/// A start announces the subscriptions to webhooks. The announcements outlive a clean stop, and the
+/// next start does not take them for leases of a process that was killed.
+#[tokio::test]
+async fn announcements_of_subscriptions_outlive_a_start() {
+    let mut site = Site::new(On::Sqlite).await;
+    site.variable("AUDIT", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    let subscription = r#"
+        [[webhooks_out]]
+        name = "audit"
+        url = "https://audit.example/"
+        secret = { env = "AUDIT" }
+        topics = ["turn.finished"]"#;
+    site.configure("127.0.0.1:0", subscription);
+    let is_announced = async || {
+        let leases = site.rows("leases").await;
+        leases.iter().any(|row| row["name"] == "webhook audit" && row["node"] == "")
+    };
+    for _ in 0..2 {
+        let mut running = site.start(&[]);
+        running.greeted().await;
+        eventually("it announces", async || is_announced().await.then_some(())).await;
+        assert!(running.stop().await.success(), "{}", running.said());
+        assert!(is_announced().await);
+    }
+    let said = site.said();
+    assert!(!said.contains("released the leases of an earlier process"), "{said}");
+    site.end().await;
+}
+
 /// An earlier release took `data_dir` as relative to the working directory: a start does not silently
 /// begin with an empty database.
 #[tokio::test]
