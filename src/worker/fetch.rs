@@ -187,15 +187,23 @@ async fn bytes(turn: &Turn<'_>, file: &FileRef) -> Result<Bytes, SendError> {
     let Some(connected) = turn.worker.gateway.channels.get(&turn.claimed.channel) else {
         return Err(SendError::Gone("the channel is no longer configured".to_owned()));
     };
+    with_retries(|| connected.channel.fetch(file)).await
+}
+
+/// Repeats a download while the platform is temporarily unavailable.
+async fn with_retries<T, F>(mut download: impl FnMut() -> F) -> Result<T, SendError>
+where
+    F: Future<Output = Result<T, SendError>>,
+{
     for wait in WAITS {
-        match connected.channel.fetch(file).await {
+        match download().await {
             Err(SendError::Retry { after, .. }) => pause(after.unwrap_or(wait)).await,
             Err(SendError::Paused { after, .. }) => pause(after).await,
             Err(SendError::Unknown(_)) => pause(wait).await,
             other => return other,
         }
     }
-    connected.channel.fetch(file).await
+    download().await
 }
 
 async fn pause(wait: Duration) {
@@ -237,6 +245,44 @@ fn numbered(name: &str, number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::time::Instant;
+
+    /// How often a download is tried that always fails like this, and for how many seconds.
+    async fn tried(problem: &SendError) -> (usize, u64) {
+        let (began, mut tries) = (Instant::now(), 0);
+        let failing = with_retries(|| {
+            tries += 1;
+            std::future::ready(Err::<(), _>(problem.clone()))
+        });
+        assert_eq!(failing.await.as_ref(), Err(problem));
+        (tries, began.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_download_is_repeated_when_the_platform_says_so() {
+        let retry = |after| SendError::Retry { after, reason: String::new() };
+        let seconds = |count| Some(Duration::from_secs(count));
+        let paused = SendError::Paused { after: Duration::from_secs(2), reason: String::new() };
+        for (problem, expected) in [
+            (retry(None), (3, 3)),
+            (retry(seconds(5)), (3, 10)),
+            (retry(seconds(31)), (3, 60)),
+            (paused, (3, 4)),
+            (SendError::Unknown(String::new()), (3, 3)),
+            (SendError::Gone(String::new()), (1, 0)),
+            (SendError::Rejected(String::new()), (1, 0)),
+        ] {
+            assert_eq!(tried(&problem).await, expected, "{problem:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_download_that_succeeds_is_not_repeated() {
+        let mut outcomes = [Err(SendError::Unknown(String::new())), Ok("bytes")].into_iter();
+        let done = with_retries(|| std::future::ready(outcomes.next().expect("an attempt")));
+        assert_eq!(done.await, Ok("bytes"));
+        assert!(outcomes.next().is_none(), "the second attempt succeeds");
+    }
 
     #[test]
     fn the_number_of_a_name_is_before_its_ending() {

@@ -46,7 +46,7 @@ mod vision;
 mod voice;
 
 use anyhow::{Context as _, Result};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::FutureExt as _;
 use parking_lot::RwLock;
 use std::{
@@ -324,12 +324,16 @@ async fn advance_safely(worker: &Arc<Worker>, claimed: Claimed) {
 /// the turn did is in the journal, or will be found unfinished. If this fails as well, the lease
 /// expires.
 async fn defer(worker: &Worker, claimed: &Claimed) {
-    let failures = (claimed.failures + 1).min(GIVE_UP_AFTER);
-    let now = worker.gateway.clock.now();
-    let deferral = Deferral { failures, not_before: now + FIRST_DEFERRAL * (1 << (failures - 1)) };
+    let deferral = deferral(claimed.failures, worker.gateway.clock.now());
     if let Err(error) = worker.gateway.store.defer(&claimed.lease, deferral).await {
         tracing::warn!(error = format!("{error:#}"), "could not release a lease; it will expire");
     }
+}
+
+/// When a turn is retried that has failed after `earlier` consecutive failures.
+fn deferral(earlier: u32, now: DateTime<Utc>) -> Deferral {
+    let failures = (earlier + 1).min(GIVE_UP_AFTER);
+    Deferral { failures, not_before: now + FIRST_DEFERRAL * (1 << (failures - 1)) }
 }
 
 /// Tells the person that the turn failed. Retries if they have written in the meantime.
@@ -380,4 +384,19 @@ async fn failure_notice(
         terms: Precondition::IfCurrentThenRest,
         ..ConversationChange::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_turn_is_retried_after_a_growing_delay() {
+        let now = DateTime::UNIX_EPOCH;
+        let deferrals = [0, 1, 2, 3, 4, 9].map(|earlier| {
+            let Deferral { failures, not_before } = deferral(earlier, now);
+            (failures, (not_before - now).num_seconds())
+        });
+        assert_eq!(deferrals, [(1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (5, 32)]);
+    }
 }

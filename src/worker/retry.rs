@@ -50,8 +50,7 @@ impl Retry {
     /// Waits after a failure. Returns the error if the operation was rejected too often.
     pub async fn after(&mut self, turn: &Turn<'_>, problem: anyhow::Error) -> Result<RetryVerdict> {
         let conversation = turn.claimed.lease.conversation();
-        let wait = (FIRST_WAIT * 2_u32.pow(self.failures.min(10))).min(LONGEST_WAIT);
-        self.failures += 1;
+        let wait = self.next_wait();
         tracing::warn!(
             conversation.id = %conversation,
             failures = self.failures,
@@ -71,6 +70,13 @@ impl Retry {
                 Ok(RetryVerdict::Again)
             }
         }
+    }
+
+    /// Counts a failure, and returns the time until the next attempt, which doubles each time.
+    fn next_wait(&mut self) -> Duration {
+        let wait = FIRST_WAIT * 2_u32.pow(self.failures.min(10));
+        self.failures += 1;
+        wait.min(LONGEST_WAIT)
     }
 
     /// Whether no further attempt is made, now that the database has accepted another write.
@@ -128,6 +134,14 @@ mod tests {
     use super::*;
     use crate::store::db::transient::Unavailable;
     use anyhow::anyhow;
+
+    #[test]
+    fn an_operation_is_repeated_after_a_growing_delay() {
+        let mut retry = Retry::default();
+        let waits = (0..8).map(|_| retry.next_wait().as_millis()).collect::<Vec<_>>();
+        assert_eq!(waits, [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+        assert!((0..99).all(|_| retry.next_wait() == LONGEST_WAIT));
+    }
 
     /// A result that was paid for is not given up because of a few seconds without a free
     /// connection.

@@ -271,6 +271,11 @@ fn of_value(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::{
+        event::{ApprovalPurpose, Decider},
+        ids::CallId,
+        session::ConversationPermission,
+    };
     use channels::FileRef;
     use serde_json::json;
 
@@ -318,6 +323,28 @@ mod tests {
         assert_eq!(sessions.take_kept(&ConversationId("0".into())), None, "it went first");
     }
 
+    /// Sessions that fill the bound exactly are cached.
+    /// Proves O4.
+    #[test]
+    fn the_whole_budget_is_used() {
+        let [one, two] = ["1", "2"].map(|id| ConversationId(id.to_owned()));
+        let each = weight(&session(1, "hello").session);
+        for (budget, kept) in [(each - 1, [false, false]), (each, [false, true])] {
+            let sessions = SessionCache::default();
+            for id in [&one, &two] {
+                sessions.keep_within(budget, id, session(1, "hello"));
+            }
+            assert_eq!([&one, &two].map(|id| sessions.take_kept(id).is_some()), kept, "{budget}");
+        }
+        let sessions = SessionCache::default();
+        for id in [&one, &two] {
+            sessions.keep_within(2 * each, id, session(1, "hello"));
+        }
+        assert_eq!(sessions.kept().bytes, 2 * each);
+        assert!([&one, &two].iter().all(|id| sessions.take_kept(id).is_some()));
+        assert_eq!(sessions.kept().bytes, 0);
+    }
+
     /// Running turns are bounded by size. Large ones wait for each other, and the largest one still
     /// runs.
     /// Proves O4.
@@ -358,13 +385,43 @@ mod tests {
         ] {
             assert_grown_by_10_000(weight(&grown) - weight(&plain));
         }
+        for grown in sessions_with_many(&plain) {
+            assert_grown_by_10_000(weight(&grown) - weight(&plain));
+        }
         for item in items() {
             let grown = Session { items: vec![item], ..Session::default() };
             assert_grown_by_10_000(weight(&grown) - weight(&Session::default()));
         }
-        let open = OpenCall { call: call(json!({}), &long()), state: CallState::New };
-        let grown = Session { calls: vec![open], ..Session::default() };
-        assert_grown_by_10_000(weight(&grown) - weight(&Session::default()));
+        let (asks, digest) = (ApprovalPurpose::Allow, long());
+        let asked = CallState::Asked { approval: "a".into(), asks, digest };
+        for open in [
+            OpenCall { call: call(json!({}), &long()), state: CallState::New },
+            OpenCall { call: call(json!({}), ""), state: asked },
+        ] {
+            let grown = Session { calls: vec![open], ..Session::default() };
+            assert_grown_by_10_000(weight(&grown) - weight(&Session::default()));
+        }
+    }
+
+    /// Sessions in which one field has many entries, or a long text in a list of them.
+    fn sessions_with_many(plain: &Session) -> Vec<Session> {
+        let calls = || (0..40).map(|n| CallId::from(n.to_string().as_str()));
+        let permission = ConversationPermission {
+            person: "1".into(),
+            tool: "t".into(),
+            approval: "a".into(),
+            by: Decider::Timeout,
+        };
+        let turn = TurnUsage { asking: calls().collect(), ..TurnUsage::default() };
+        vec![
+            Session { answers: calls().collect(), ..plain.clone() },
+            Session { uncached: calls().collect(), ..plain.clone() },
+            Session { allowed: vec![permission; 40], ..plain.clone() },
+            Session { turn, ..plain.clone() },
+            Session { enabled: vec![long()], ..plain.clone() },
+            Session { seen: [(long(), "digest".to_owned())].into(), ..plain.clone() },
+            Session { remarks: [("1".into(), vec![long()])].into(), ..plain.clone() },
+        ]
     }
 
     fn long() -> String {
@@ -412,6 +469,7 @@ mod tests {
             replied(json!({ "a": long() }), None),
             replied(json!({ long(): 1 }), None),
             replied(json!({ "list": [1, [long()], null] }), None),
+            Item::Replied { upto: 1, text: long(), calls: vec![] },
             Item::Summary { text: long() },
             Item::Note { seq: 1, text: long() },
             Item::Looked { seq: 1, view: attachment(Some(long())) },

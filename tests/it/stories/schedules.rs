@@ -74,6 +74,20 @@ story! {
 }
 
 story! {
+    /// A reminder that comes a minute late says when it was due.
+    /// Proves MC-39.
+    async fn a_late_reminder_says_when_it_was_due(world: &mut World) {
+        for (late, says_so) in [(59, false), (60, true)] {
+            ann_schedules(world, "remind", json!({ "text": "Tea", "in": "20 minutes" })).await;
+            world.time_passes(TimeDelta::seconds(20 * 60 + late)).await;
+            let text = world.last_text();
+            assert!(text.starts_with("⏰ Tea"), "{text}");
+            assert_eq!(text.contains("This was due at"), says_so, "{text}");
+        }
+    }
+}
+
+story! {
     /// In the person's local time, whose zone is stored; a reminder missed during downtime fires
     /// once, and says when it was due.
     /// Proves MC-39.
