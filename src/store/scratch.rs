@@ -48,6 +48,30 @@ impl Scratch {
         done.await.unwrap();
     }
 
+    /// Inserts a conversation `c` on the channel `tg`, which has something to do.
+    pub async fn begin_conversation(&self) {
+        let place = r#"{"chat":"1","thread":null,"kind":"private"}"#;
+        self.run(format!(
+            "INSERT INTO conversations
+                (id, channel, chat, thread, place, last_seq, lease_node, lease_until, fence,
+                 created_at, ready_at)
+            VALUES ('c', 'tg', '1', '', '{place}', 1, '', 0, 0, 0, 0)"
+        ))
+        .await;
+    }
+
+    /// The number of rows of a table, for example of `outbox WHERE due_at IS NULL`.
+    pub async fn count(&self, rows: &str) -> i64 {
+        let sql = format!("SELECT COUNT(*) FROM {rows}");
+        let counted = self.store.read(move |tx| {
+            Box::pin(async move {
+                let (count,): (i64,) = sql!(tx, fetch_one, sqlx::AssertSqlSafe(sql));
+                Ok(count)
+            })
+        });
+        counted.await.unwrap()
+    }
+
     pub async fn end(self) {
         drop(self.store);
         if let Some((server, name)) = self.on_server {

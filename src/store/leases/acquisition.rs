@@ -40,3 +40,21 @@ impl Acquisition {
         *self.is_allowed.write().await = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_end_waits_for_all_permits_and_no_more_are_given() {
+        let acquisition = Acquisition::allowed();
+        let permit = acquisition.permit().await.expect("leases may be taken");
+        drop(acquisition.try_permit().expect("by several transactions at once"));
+        let mut end = std::pin::pin!(acquisition.end());
+        assert!(futures::poll!(end.as_mut()).is_pending());
+        assert!(acquisition.try_permit().is_none(), "the end is near");
+        drop(permit);
+        end.await;
+        assert!(acquisition.permit().await.is_none() && acquisition.try_permit().is_none());
+    }
+}

@@ -326,6 +326,11 @@ async fn renew_held(
 mod tests {
     use super::*;
 
+    use crate::{
+        crash,
+        store::{StoreOptions, scratch::on_sqlite},
+    };
+
     const TERM: i64 = 15_000;
 
     /// The end of an old turn does not stop the heartbeat of a newer one.
@@ -369,5 +374,48 @@ mod tests {
         let back = late - 3_600_000;
         assert!(held.is_overdue(back, TERM));
         assert_eq!(held.claimable(back, TERM), Claimable::ReleasedOrExpired);
+    }
+
+    /// A gap of one lease is no gap, and a clock that was set back does not prolong the wait.
+    #[test]
+    fn the_wait_after_a_gap_is_bounded() {
+        let (held, start) = (Held::default(), 1_000_000);
+        held.record_heartbeat(start, TERM);
+        held.record_heartbeat(start + TERM, TERM);
+        assert_eq!(held.claimable(start + TERM, TERM), Claimable::ReleasedOrExpired);
+
+        let late = start + 2 * TERM + 1;
+        held.record_heartbeat(late, TERM);
+        let until = late + TERM / 3;
+        for (now, claimable) in [
+            (until - 1, Claimable::Released),
+            (until, Claimable::ReleasedOrExpired),
+            (until - TERM, Claimable::Released),
+            (until - TERM - 1, Claimable::ReleasedOrExpired),
+        ] {
+            assert_eq!(held.claimable(now, TERM), claimable, "{} ms before", until - now);
+        }
+        held.record_heartbeat(until - 1, TERM);
+        assert_eq!(held.claims_between(TERM), None);
+        held.record_heartbeat(until, TERM);
+        assert_eq!(held.claims_between(TERM), Some(until..=until + TERM / 2));
+    }
+
+    /// A heartbeat that fails is repeated soon, and nothing is claimed until one succeeds.
+    #[tokio::test]
+    async fn a_failed_heartbeat_is_repeated_soon() {
+        let scratch = on_sqlite().await;
+        let store = &scratch.store;
+        let every = store.heartbeat_every();
+        assert_eq!(every * 3, StoreOptions::default().lease_for);
+        assert_eq!(store.keep_leases().await, every);
+        // Without a lease, a heartbeat writes nothing.
+        let hold = store.held.hold("c", 1);
+        crash::refuse_next("heartbeat", 1);
+        assert_eq!(store.keep_leases().await, RETRY_AFTER);
+        assert_eq!(store.held.claims_between(TERM), None);
+        assert_eq!(store.keep_leases().await, every);
+        drop(hold);
+        scratch.end().await;
     }
 }

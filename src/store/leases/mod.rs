@@ -253,3 +253,62 @@ async fn release_duties(tx: &mut Tx<'_>, node: NodeId) -> Result<()> {
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::scratch::{Scratch, on_postgres, on_sqlite};
+    use chrono::DateTime;
+
+    #[test]
+    fn a_duty_is_found_by_its_name() {
+        for duty in [DutyKind::Listen("tg"), DutyKind::Listen("my bot"), DutyKind::Maintenance] {
+            assert_eq!(DutyKind::parse(&duty.to_string()), Some(duty));
+        }
+        for other in ["", "listen", "seal tg", "webhook tg", "prune"] {
+            assert_eq!(DutyKind::parse(other), None, "{other}");
+        }
+    }
+
+    /// Only its holder renews a lease, for one term, and only until it is released.
+    /// Proves I7.
+    async fn a_lease_is_renewed_by_its_holder(scratch: Scratch) {
+        scratch.begin_conversation().await;
+        let store = scratch.store.clone();
+        let claimed =
+            store.claim(1, DateTime::UNIX_EPOCH).await.unwrap().pop().expect("it is ready");
+        let lease = claimed.lease.clone();
+        let older = Lease { fence: lease.fence - 1, ..lease.clone() };
+        let of_another = Lease { node: NodeId::new(), ..lease.clone() };
+        for lost in [older, of_another] {
+            assert!(!store.renew(&lost).await.unwrap());
+            assert!(!store.accepts_writes(&lost).await.unwrap());
+        }
+        assert!(store.accepts_writes(&lease).await.unwrap());
+
+        scratch.run("UPDATE conversations SET lease_until = 1".into()).await;
+        let now = store.read(|tx| Box::pin(async move { tx.now_ms().await })).await.unwrap();
+        assert!(store.renew(&lease).await.unwrap());
+        let until = now + store.term_ms();
+        let renewed = format!("conversations WHERE lease_until BETWEEN {until} AND {until} + 9999");
+        assert_eq!(scratch.count(&renewed).await, 1);
+
+        assert!(store.hold_duty(DutyKind::Maintenance).await.unwrap().is_some());
+        store.release_all().await.unwrap();
+        assert_eq!(scratch.count("conversations WHERE lease_until > 0").await, 0);
+        assert_eq!(scratch.count("leases").await, 0);
+        assert!(!store.renew(&lease).await.unwrap(), "it is released");
+        drop((claimed, store));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_lease_is_renewed_by_its_holder_on_sqlite() {
+        a_lease_is_renewed_by_its_holder(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_lease_is_renewed_by_its_holder_on_postgres() {
+        a_lease_is_renewed_by_its_holder(on_postgres().await).await;
+    }
+}

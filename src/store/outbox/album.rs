@@ -171,3 +171,144 @@ async fn note<'s>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{
+        outbox::due::Share,
+        scratch::{Scratch, on_postgres, on_sqlite},
+    };
+    use channels::VOICE_NOTE;
+
+    /// A file of ten bytes.
+    fn file(media_type: &str) -> Outgoing {
+        Outgoing::File {
+            name: "a".into(),
+            media_type: media_type.into(),
+            size_bytes: 10,
+            digest: "d".into(),
+            caption: None,
+            reply_to: None,
+        }
+    }
+
+    fn text() -> Outgoing {
+        Outgoing::Text { markdown: "x".into(), reply_to: None }
+    }
+
+    /// Claims the first of four pictures, which a text and another picture follow.
+    async fn claimed(scratch: &Scratch) -> Sending {
+        scratch.begin_conversation().await;
+        let picture = || file("image/png");
+        let rows = [picture(), picture(), picture(), picture(), text(), picture()];
+        for (part, what) in rows.iter().enumerate() {
+            let body = serde_json::to_string(what).unwrap();
+            let due_at = if part == 0 { "0" } else { "NULL" };
+            scratch
+                .run(format!(
+                    "INSERT INTO outbox
+                        (id, conversation, seq, part, body, status, attempts, not_before,
+                         lease_node, lease_until, created_at, channel, due_at)
+                    VALUES ('{part}', 'c', 1, {part}, '{body}', 'waiting', 0, 0, '', 0, 0, 'tg',
+                            {due_at})"
+                ))
+                .await;
+        }
+        let shares = vec![Share { channel: "tg".into(), limit: 9 }];
+        let claimed = scratch.store.claim_sends(shares, DateTime::UNIX_EPOCH).await.unwrap();
+        claimed.into_iter().next().expect("the first row is due")
+    }
+
+    /// An album has the pictures that follow, up to the number and the size that the platform
+    /// accepts. They are marked until it is known that they were not shown.
+    async fn an_album_has_limits(scratch: Scratch) {
+        let (first, store) = (claimed(&scratch).await, scratch.store.clone());
+        for (limit, max_bytes, expected) in [
+            (10, 40, &["1", "2", "3"][..]),
+            (10, 39, &["1", "2"]),
+            (3, 40, &["1", "2"]),
+            (2, 40, &["1"]),
+            (10, 19, &[]),
+        ] {
+            let others = store.begin_album(&first, limit, max_bytes).await.unwrap();
+            let ids = others.iter().map(|other| other.id.as_str()).collect::<Vec<_>>();
+            assert_eq!(ids, expected, "{limit} pictures, {max_bytes} bytes");
+            let all = if others.is_empty() { 0 } else { others.len() as i64 + 1 };
+            assert_eq!(scratch.count("outbox WHERE receipt IS NOT NULL").await, all);
+            store.part_album(&first, others).await.unwrap();
+            assert_eq!(scratch.count("outbox WHERE receipt IS NOT NULL").await, 0);
+        }
+        drop((first, store));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn an_album_has_limits_on_sqlite() {
+        an_album_has_limits(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn an_album_has_limits_on_postgres() {
+        an_album_has_limits(on_postgres().await).await;
+    }
+
+    /// A node whose first picture another node is sending by now neither begins nor ends an album.
+    async fn a_late_sender_changes_no_album(scratch: Scratch) {
+        let (first, store) = (claimed(&scratch).await, scratch.store.clone());
+        let attempts = |attempts: i64| {
+            scratch.run(format!("UPDATE outbox SET attempts = {attempts} WHERE id = '0'"))
+        };
+        attempts(first.attempts + 1).await;
+        assert!(store.begin_album(&first, 10, 100).await.unwrap().is_empty());
+        assert_eq!(scratch.count("outbox WHERE receipt IS NOT NULL").await, 0);
+        attempts(first.attempts).await;
+        let others = store.begin_album(&first, 10, 100).await.unwrap();
+        assert_eq!(others.len(), 3);
+        attempts(first.attempts + 1).await;
+        store.part_album(&first, others.clone()).await.unwrap();
+        store.end_album(&first, others.clone()).await.unwrap();
+        let marked = "outbox WHERE status = 'waiting' AND receipt IS NOT NULL";
+        assert_eq!(scratch.count(marked).await, 4);
+        attempts(first.attempts).await;
+        store.end_album(&first, others).await.unwrap();
+        assert_eq!(scratch.count("outbox WHERE status = 'sent'").await, 3);
+        assert_eq!(scratch.count(marked).await, 1, "the caller ends the first");
+        drop((first, store));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_late_sender_changes_no_album_on_sqlite() {
+        a_late_sender_changes_no_album(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_late_sender_changes_no_album_on_postgres() {
+        a_late_sender_changes_no_album(on_postgres().await).await;
+    }
+
+    /// A text, a picture and a voice note are marked before they are sent without a placeholder.
+    /// Other files have one.
+    #[tokio::test]
+    async fn what_is_marked_may_be_shown() {
+        let scratch = on_sqlite().await;
+        let first = claimed(&scratch).await;
+        let (nowhere, there) = (Receipt::nowhere(), Receipt { message: "9".into() });
+        for (what, is_sent_once) in [
+            (text(), true),
+            (file("image/png"), true),
+            (file(VOICE_NOTE), true),
+            (file("application/pdf"), false),
+        ] {
+            for (receipt, marked) in [(Some(&nowhere), true), (Some(&there), false), (None, false)]
+            {
+                let (what, receipt) = (what.clone(), receipt.cloned());
+                let sending = Sending { what, receipt, ..first.clone() };
+                assert_eq!(sending.may_be_shown(), is_sent_once && marked, "{sending:?}");
+            }
+        }
+        drop(first);
+        scratch.end().await;
+    }
+}

@@ -182,3 +182,81 @@ async fn discard(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<()> {
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::scratch::{Scratch, on_postgres, on_sqlite};
+    use chrono::DateTime;
+
+    fn receipt(message: &str) -> Receipt {
+        Receipt { message: message.to_owned() }
+    }
+
+    /// A turn has one draft, and only while it runs. The next turn gets its own.
+    async fn a_running_turn_has_one_draft(scratch: Scratch) {
+        scratch.begin_conversation().await;
+        let store = scratch.store.clone();
+        let claimed = store.claim(1, DateTime::UNIX_EPOCH).await.unwrap().pop().unwrap();
+        let (lease, conversation) = (&claimed.lease, claimed.lease.conversation());
+        let [first, second] = ["1", "2"].map(receipt);
+        assert!(store.keep_draft(lease, 1, &first).await.unwrap());
+        assert!(!store.keep_draft(lease, 1, &second).await.unwrap(), "the turn has one");
+        assert_eq!(store.draft(conversation, 1).await.unwrap().as_ref(), Some(&first));
+        assert_eq!(store.draft(conversation, 2).await.unwrap(), None);
+        assert!(store.keep_draft(lease, 2, &second).await.unwrap());
+        assert_eq!(store.draft(conversation, 1).await.unwrap(), None);
+        store.release(lease).await.unwrap();
+        assert!(!store.keep_draft(lease, 3, &first).await.unwrap(), "the turn has ended");
+        assert_eq!(store.draft(conversation, 2).await.unwrap(), Some(second));
+        drop((claimed, store));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_running_turn_has_one_draft_on_sqlite() {
+        a_running_turn_has_one_draft(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_running_turn_has_one_draft_on_postgres() {
+        a_running_turn_has_one_draft(on_postgres().await).await;
+    }
+
+    /// A draft may be deleted unless it has become an answer, or a part of one.
+    async fn a_draft_that_became_an_answer_is_kept(scratch: Scratch) {
+        scratch.begin_conversation().await;
+        let store = scratch.store.clone();
+        let claimed = store.claim(1, DateTime::UNIX_EPOCH).await.unwrap().pop().unwrap();
+        let (lease, conversation) = (&claimed.lease, claimed.lease.conversation());
+        let [draft, answer] = ["1", "2"].map(receipt);
+        assert!(store.keep_draft(lease, 1, &draft).await.unwrap());
+        assert!(store.abandon_draft(conversation, &answer).await.unwrap(), "it is unknown");
+        assert_eq!(scratch.count("drafts").await, 1, "the other one is recorded");
+        assert!(store.abandon_draft(conversation, &draft).await.unwrap());
+        assert_eq!(scratch.count("drafts").await, 0);
+        let shown = serde_json::to_string(&answer).unwrap();
+        scratch
+            .run(format!(
+                "INSERT INTO outbox
+                    (id, conversation, seq, part, body, status, attempts, not_before, lease_node,
+                     lease_until, created_at, channel, receipt)
+                VALUES ('o', 'c', 1, 0, '{{}}', 'waiting', 0, 0, '', 0, 0, 'tg', '{shown}')"
+            ))
+            .await;
+        assert!(!store.abandon_draft(conversation, &answer).await.unwrap());
+        assert!(store.abandon_draft(conversation, &draft).await.unwrap());
+        drop((claimed, store));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_draft_that_became_an_answer_is_kept_on_sqlite() {
+        a_draft_that_became_an_answer_is_kept(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_draft_that_became_an_answer_is_kept_on_postgres() {
+        a_draft_that_became_an_answer_is_kept(on_postgres().await).await;
+    }
+}

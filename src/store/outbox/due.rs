@@ -460,6 +460,65 @@ mod tests {
         a_backlog_on_one_channel_does_not_slow_down_others(on_postgres().await).await;
     }
 
+    /// Rows that cannot be sent yet do not count for a claim: it looks for others, and takes as
+    /// many as it may.
+    async fn rows_that_wait_are_skipped(scratch: Scratch) {
+        scratch.fill("tg", 40, 1).await;
+        let waiting = "UPDATE outbox SET not_before = 1001, due_at = -1
+            WHERE LENGTH(conversation) = 3";
+        scratch.run(waiting.into()).await;
+        for claimed in [12, 12, 7, 0] {
+            assert_eq!(scratch.claim("tg", 12).await.len(), claimed);
+        }
+        assert_eq!(scratch.count("outbox WHERE due_at = 1001").await, 9);
+        let due = "UPDATE outbox SET not_before = 1000, due_at = 1000 WHERE due_at = 1001";
+        scratch.run(due.into()).await;
+        assert_eq!(scratch.claim("tg", 12).await.len(), 9, "their time has come");
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn rows_that_wait_are_skipped_on_sqlite() {
+        rows_that_wait_are_skipped(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn rows_that_wait_are_skipped_on_postgres() {
+        rows_that_wait_are_skipped(on_postgres().await).await;
+    }
+
+    /// A row is not examined again before the row that it waits for has ended, and the lease of a
+    /// row is renewed while it is being sent.
+    async fn a_row_is_sent_at_its_turn(scratch: Scratch) {
+        scratch.fill("tg", 1, 2).await;
+        scratch.run("UPDATE outbox SET due_at = 0".into()).await;
+        let sending = scratch.claim("tg", 9).await;
+        assert_eq!(sending.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["tg1-1"]);
+        assert_eq!(scratch.count("outbox WHERE due_at IS NULL").await, 1);
+
+        let expire = || scratch.run("UPDATE outbox SET lease_until = 1 WHERE attempts > 0".into());
+        let renewed = async || {
+            scratch.store.heartbeat().await.unwrap();
+            scratch.count("outbox WHERE lease_until > 1").await
+        };
+        expire().await;
+        assert_eq!(renewed().await, 1);
+        drop(sending);
+        expire().await;
+        assert_eq!(renewed().await, 0, "nobody sends it any more");
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_row_is_sent_at_its_turn_on_sqlite() {
+        a_row_is_sent_at_its_turn(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_row_is_sent_at_its_turn_on_postgres() {
+        a_row_is_sent_at_its_turn(on_postgres().await).await;
+    }
+
     /// After a failed claim, leases may have expired: nothing is claimed without renewing them first.
     /// Proves I7.
     #[tokio::test]
