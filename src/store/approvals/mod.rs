@@ -196,7 +196,8 @@ pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
     row.map(approval).transpose()
 }
 
-/// The open approvals of a conversation and its sub-agents, oldest first.
+/// The open approvals of a conversation and its sub-agents, grouped by conversation in the order of
+/// [`open`], so that concurrent callers that settle them cannot deadlock.
 pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
     let rows: Vec<ApprovalRow> = sql!(
         tx,
@@ -205,7 +206,7 @@ pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<V
             "WHERE a.status = 'pending' AND (a.conversation = $1 OR a.conversation IN (
                 SELECT id FROM conversations WHERE root = $1
             ))
-            ORDER BY a.id"
+            ORDER BY a.conversation, a.id"
         ),
         conversation.as_str()
     );

@@ -9,8 +9,11 @@ use countersign::testing::{
         approvals::{Choice, by_id::decide_as},
         receive,
     },
-    journal::event::{Decision, Event, Outcome},
-    scripted::{ScriptStep, answer, call, think},
+    journal::{
+        event::{Decision, Event, Outcome},
+        ids::ConversationId,
+    },
+    scripted::{ScriptStep, answer, call, calls, think},
     store::{approvals::open, conversations::journal},
     texts::Language,
 };
@@ -19,7 +22,7 @@ use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 use std::{ops::Range, time::Duration};
 
-use super::{approvers::ops, messages::edit_of};
+use super::{approvers::ops, delegation::staff, messages::edit_of};
 use crate::{story, support::world::World};
 
 const ROUNDS: usize = 3;
@@ -363,6 +366,14 @@ story! {
     }
 }
 
+/// Waits until a transaction waits for the row of a conversation.
+async fn until_a_conversation_is_awaited(observer: &mut PgConnection) {
+    let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+         AND query LIKE '%-- lock a conversation%' AND datname = current_database()
+         AND pid <> pg_backend_pid()";
+    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut *observer).await.unwrap() == 0 {}
+}
+
 /// A halt does not count an approval that another node decides while the halt waits for it.
 /// Proves A12.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -382,10 +393,7 @@ async fn a_halt_counts_what_it_has_denied() {
     }
     let mut observer = PgConnection::connect(&world.config.store_url()).await.unwrap();
     let halt_waits = async {
-        let waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-             AND query LIKE '%-- lock a conversation%' AND datname = current_database()
-             AND pid <> pg_backend_pid()";
-        while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.unwrap() == 0 {}
+        until_a_conversation_is_awaited(&mut observer).await;
         deciding.commit().await.unwrap();
     };
     let halt = world.said("/panic");
@@ -395,6 +403,65 @@ async fn a_halt_counts_what_it_has_denied() {
     halted.unwrap();
     world.settle(&app).await;
     assert_eq!(last_to_owner(&world), (Language::English.words().grant_texts.halted)(0));
+    drop((app, other, observer));
+    world.end().await;
+}
+
+/// Ann's request, for which two sub-agents want to delete a file each.
+async fn request_of_two_agents(world: &mut World) -> IncomingContent {
+    staff(world);
+    let task = |agent: &str, n: usize| {
+        ("delegate".to_owned(), json!({ "agent": agent, "task": format!("delete {n}.txt") }))
+    };
+    world.model_will(calls(vec![task("researcher", 1), task("writer", 2)]));
+    for _ in 0..2 {
+        world.model_will(deletes_what_is_named());
+    }
+    let request = world.said("tidy up");
+    world.happens("1", request.clone()).await;
+    request
+}
+
+/// The conversations of the two open approvals, in order. The approval of the second one is older
+/// from now on.
+async fn cross_approvals(world: &World, app: &App) -> [ConversationId; 2] {
+    let open = app.gateway.store.read(|tx| Box::pin(open(tx, 9))).await.unwrap();
+    let [first, second] = &open[..] else { panic!("{open:?}") };
+    if first.id < second.id {
+        let exchange = "UPDATE approvals SET conversation = (
+            SELECT o.conversation FROM approvals o WHERE o.id <> approvals.id
+        )";
+        world.tampers(exchange).await;
+    }
+    [first.conversation.clone(), second.conversation.clone()]
+}
+
+/// An edit locks the conversations of sub-agents in the same order as a halt, whichever of their
+/// approvals is older, so that the two do not deadlock.
+/// Proves R4.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_locks_conversations_in_the_order_of_a_halt() {
+    let mut world = World::on_postgres().await;
+    let request = request_of_two_agents(&mut world).await;
+    let app = world.node().await;
+    let [first, second] = cross_approvals(&world, &app).await;
+    let mut other = PgConnection::connect(&world.config.store_url()).await.unwrap();
+    let mut holding = other.begin().await.unwrap();
+    let lock = sqlx::query("UPDATE conversations SET last_seq = last_seq WHERE id = $1");
+    lock.bind(first.as_str()).execute(&mut *holding).await.unwrap();
+    let mut observer = PgConnection::connect(&world.config.store_url()).await.unwrap();
+    let edit_waits = async {
+        until_a_conversation_is_awaited(&mut observer).await;
+        let free = "SELECT id FROM conversations WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED";
+        let free = sqlx::query(free).bind(second.as_str()).fetch_all(&mut observer).await;
+        assert_eq!(free.unwrap().len(), 1, "it waits for the first before it locks the second");
+        holding.rollback().await.unwrap();
+    };
+    let edit = world.incoming("1", edit_of(&request, "leave it"));
+    let batch = Batch { incomings: vec![edit], position: None };
+    let both = async { tokio::join!(receive::receive(&app.gateway, "room", batch), edit_waits) };
+    let (edited, ()) = tokio::time::timeout(SOON, both).await.expect("the edit waits");
+    edited.unwrap();
     drop((app, other, observer));
     world.end().await;
 }
