@@ -89,7 +89,7 @@ mod transform;
 mod unlock;
 pub mod view;
 mod words;
-mod workbook;
+pub(crate) mod workbook;
 pub(crate) mod xml;
 
 pub use reading::{Kind, ReadError, Reading};

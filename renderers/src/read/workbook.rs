@@ -91,19 +91,19 @@ impl Workbook {
         sheet: &SheetPart,
         limit: usize,
     ) -> Result<SheetCells, ReadError> {
-        let xml = archive.part(&sheet.part)?.unwrap_or_default();
         let (folder, name) = sheet.part.rsplit_once('/').unwrap_or(("", &sheet.part));
         let urls = links::links(archive, &format!("{folder}/_rels/{name}.rels"))?;
-        let mut reader = SheetReader { urls, ..SheetReader::of(self, limit) };
-        walk(&xml, |node| {
-            match node {
-                XmlNode::Open(element) => reader.open(element),
-                XmlNode::Text(text) => reader.text(text),
-                XmlNode::Close(name) => reader.close(name),
-            }
-            Ok(())
-        })?;
-        Ok(reader.finish())
+        SheetReader { urls, ..SheetReader::of(self, limit) }.read(archive, sheet)
+    }
+
+    /// The cells of a sheet without their links, at most `limit`.
+    pub fn cells_without_links(
+        &self,
+        archive: &mut Archive,
+        sheet: &SheetPart,
+        limit: usize,
+    ) -> Result<SheetCells, ReadError> {
+        SheetReader::of(self, limit).read(archive, sheet)
     }
 }
 
@@ -168,6 +168,19 @@ impl<'w> SheetReader<'w> {
             inline: CellText::default(),
             place: WorkbookPlace::Runs,
         }
+    }
+
+    fn read(mut self, archive: &mut Archive, sheet: &SheetPart) -> Result<SheetCells, ReadError> {
+        let xml = archive.part(&sheet.part)?.unwrap_or_default();
+        walk(&xml, |node| {
+            match node {
+                XmlNode::Open(element) => self.open(element),
+                XmlNode::Text(text) => self.text(text),
+                XmlNode::Close(name) => self.close(name),
+            }
+            Ok(())
+        })?;
+        Ok(self.finish())
     }
 
     fn open(&mut self, element: &XmlElement) {

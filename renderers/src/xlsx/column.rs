@@ -77,6 +77,12 @@ impl Spacing {
 }
 
 impl Notation {
+    /// The notation of numbers in a language (BCP 47).
+    pub fn of_language(language: Option<&str>) -> Self {
+        let spacing = Spacing::usual(language);
+        Self { spacing, ..Self::from(Signs::of(language, false)) }
+    }
+
     /// The notation of a column with these cells.
     pub fn of<'t>(
         usual: Signs,

@@ -43,6 +43,7 @@ mod totals;
 mod widths;
 
 pub(crate) use cells::is_bare;
+pub(crate) use column::Notation;
 pub(crate) use computed::computed;
 pub(crate) use stream::no_formulas;
 pub use stream::stream;

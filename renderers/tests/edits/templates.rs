@@ -63,7 +63,7 @@ fn fields_are_filled_over_runs_and_rows_are_repeated() {
 fn a_list_fills_one_file_for_each_row() {
     let template = file("Dear {{First name}}, you owe {{amount}} to {{us}}.", Format::Docx);
     let csv = "First name;amount\nAnn;3,50\nBob/../x;4\n\n";
-    let rows = fill::rows("list.csv", csv.as_bytes()).unwrap();
+    let rows = fill::rows("list.csv", csv.as_bytes(), &template).unwrap();
     let each = |rows: &[Value], pattern: &str| {
         let (rows, pattern) = (rows.to_vec(), pattern.to_owned());
         fill(&template, &Filling::Each { rows, values: json!({ "us": "me" }), pattern })
@@ -84,9 +84,26 @@ fn a_list_fills_one_file_for_each_row() {
     }
     let sheet = file("## L\n\n| First name | amount |\n|---|---|\n| Ann | 4 |\n", Format::Xlsx);
     assert_eq!(
-        fill::rows("l.xlsx", &sheet).unwrap(),
+        fill::rows("l.xlsx", &sheet, &template).unwrap(),
         [json!({ "First name": "Ann", "amount": 4 })]
     );
+}
+
+#[test]
+fn numbers_of_a_workbook_are_filled_in_as_it_shows_them() {
+    let list = "## L\n\n| Name | Price | Share | Hours |\n|---|---|---|---|\n\
+                | Ann | 1,234.50 € | 12% | 7.5 |\n";
+    let sheet = file(list, Format::Xlsx);
+    for (language, price, hours) in
+        [("en", "1,234.50 €", json!(7.5)), ("de", "1.234,50 €", json!("7,5"))]
+    {
+        let source = format!("---\nlang: {language}\n---\n\n# {{{{Name}}}}\n\n{{{{Price}}}}");
+        for format in [Format::Docx, Format::Pptx] {
+            let rows = fill::rows("l.xlsx", &sheet, &file(&source, format)).unwrap();
+            let wanted = json!({ "Name": "Ann", "Price": price, "Share": "12%", "Hours": hours });
+            assert_eq!(rows, [wanted], "{language}");
+        }
+    }
 }
 
 #[test]

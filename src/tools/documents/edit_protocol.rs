@@ -72,7 +72,7 @@ fn edit(request: &EditRequest) -> Result<Vec<Edited>, EditError> {
         DocumentEdit::Template(TemplateFilling { values, rows, list, pattern }) => {
             let values = Value::Object(values.clone());
             let rows = match (list, files.get(1)) {
-                (Some(name), Some(list)) => Some(fill::rows(name, list)?),
+                (Some(name), Some(list)) => Some(fill::rows(name, list, first)?),
                 _ => rows.clone(),
             };
             let filling = match rows {
