@@ -13,7 +13,7 @@ use crate::package::warnings::Warnings;
 use crate::rendered::Warning;
 
 /// The font size of the template, in points.
-const POINTS: f64 = 10.5;
+pub const POINTS: f64 = 10.5;
 
 /// One pass over a document.
 pub struct Drawing<'a> {

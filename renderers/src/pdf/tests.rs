@@ -315,7 +315,8 @@ fn the_text_begins_on_a_page_of_its_own_after_long_contents() {
         let page = |page: &u32| document.extract_text(&[*page]).unwrap().contains("First words");
         (1..=3).find(page)
     };
-    assert_eq!([first(10), first(50)], [Some(1), Some(3)]);
+    // Contents of 50 chapters are measured, those of 80 certainly need more than a page.
+    assert_eq!([first(10), first(50), first(80)], [Some(1), Some(3), Some(3)]);
 }
 
 fn read_back(bytes: &[u8]) -> String {

@@ -11,7 +11,7 @@ use typst::utils::LazyHash;
 use typst::{Library, LibraryExt};
 
 use super::directions;
-use super::drawing::PrintArea;
+use super::drawing::{self, PrintArea};
 use super::images;
 use super::inlines::image;
 use super::marks::grounded;
@@ -105,6 +105,7 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     set("landscape", meta.page.landscape.into_value());
     set("cover", (meta.cover && meta.title.is_some()).into_value());
     set("contents", meta.contents.into_value());
+    set("long", has_long_contents(document).into_value());
     set("numbered", meta.numbered.into_value());
     set("accent", format!("#{}", look.accent).into_value());
     set("link", format!("#{}", look.link).into_value());
@@ -112,6 +113,18 @@ fn inputs(document: &Document, fonts: &Fonts) -> Dict {
     set("headings", strings(&fonts.headings(meta)));
     set("mono", strings(&fonts.mono(meta)));
     inputs
+}
+
+/// Whether the contents certainly need more than a page. Each line of them is higher than the font
+/// size.
+fn has_long_contents(document: &Document) -> bool {
+    let is_listed = |block: &&Block| match block {
+        Block::Heading { level, content } => *level <= 3 && !plain_text(content).trim().is_empty(),
+        _ => false,
+    };
+    let lines = document.blocks.iter().filter(is_listed).count() as f64;
+    let columns = if document.meta.page.two_columns { 2.0 } else { 1.0 };
+    lines * drawing::POINTS > (drawing::room(document).height + drawing::CAPTION) * columns
 }
 
 fn strings(texts: &[String]) -> Value {
