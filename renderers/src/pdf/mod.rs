@@ -8,6 +8,7 @@
 //! - [`directions`]: text direction
 //! - [`lengths`]: splits very long paragraphs; [`marks`]: combining marks without a letter
 //! - `template.typ`: the constant layout
+//! - `layout`: the rounds of the layout
 //! - [`world`]: the files that Typst can read: the template and the fonts
 //! - [`fontset`], [`fonts`], [`scripts`]: available fonts, font selection, missing characters
 //! - [`picture`]: a preview of the first page
@@ -25,6 +26,7 @@ pub(crate) mod fontset;
 mod formula;
 pub(crate) mod images;
 mod inlines;
+mod layout;
 mod lengths;
 mod marks;
 mod notes;
@@ -165,7 +167,7 @@ fn draw<T>(
 
 fn lay_out(document: &Document, fonts: &Fonts, body: Content) -> Result<PagedDocument, String> {
     let world = world::World::new(document, fonts, body);
-    typst::compile::<PagedDocument>(&world).output.map_err(|errors| export::reason(&errors))
+    layout::lay_out(&world).map_err(|errors| export::reason(&errors))
 }
 
 #[cfg(test)]
