@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use typst::foundations::Bytes;
-use typst::text::{Font, FontBook, is_default_ignorable};
-use typst::utils::LazyHash;
+use typst::text::{Font, is_default_ignorable};
 
 use super::scripts;
 use crate::Document;
@@ -26,8 +25,7 @@ impl Fonts {
         let added: Vec<Font> = Font::iter(Bytes::new(file)).collect();
         let helps = |font: &Font| missing.iter().any(|c| font.info().coverage.contains(*c as u32));
         if added.iter().any(helps) {
-            self.fonts.extend(added);
-            self.book = LazyHash::new(FontBook::from_fonts(&self.fonts));
+            self.add(added);
         }
     }
 
@@ -61,7 +59,7 @@ impl Fonts {
         count: usize,
         meta: &Meta,
     ) -> Vec<String> {
-        let is_there = |family: &&str| self.book.contains_family(&family.to_lowercase());
+        let is_there = |family: &&str| self.book().contains_family(&family.to_lowercase());
         let first = wanted.filter(is_there).take(count);
         let scripts = scripts::ALL.iter().map(|script| script.family);
         let rest = cjk(meta).into_iter().chain(["Noto Sans"]).chain(scripts).filter(is_there);
@@ -78,7 +76,7 @@ impl Fonts {
     pub fn missing(&self, document: &Document) -> BTreeSet<char> {
         let mut characters = characters(document);
         characters.retain(|&c| {
-            let mut infos = self.fonts.iter().map(Font::info);
+            let mut infos = self.all().iter().map(Font::info);
             !infos.any(|info| info.coverage.contains(c as u32))
         });
         characters

@@ -50,7 +50,7 @@ impl typst::World for World<'_> {
     }
 
     fn book(&self) -> &LazyHash<FontBook> {
-        &self.fonts.book
+        self.fonts.book()
     }
 
     fn main(&self) -> FileId {
@@ -66,7 +66,7 @@ impl typst::World for World<'_> {
     }
 
     fn font(&self, index: usize) -> Option<Font> {
-        self.fonts.fonts.get(index).cloned()
+        self.fonts.all().get(index).cloned()
     }
 
     fn today(&self, _offset: Option<Duration>) -> Option<Datetime> {
