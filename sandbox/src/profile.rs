@@ -7,7 +7,7 @@ use std::{
 };
 use tokio::process::Command;
 
-use super::{Job, MIB, proxy_bridge};
+use super::{Job, MIB, Work, proxy_bridge};
 
 /// The folder in which a program works, inside the sandbox.
 pub const WORKSPACE: &str = "/workspace";
@@ -32,7 +32,7 @@ const SETTINGS: [&str; 13] = [
     "ca-certificates",
     "fonts",
     "group",
-    "ld.so.cache",
+    LIBRARY_CACHE,
     "libreoffice",
     "localtime",
     "magic",
@@ -42,6 +42,9 @@ const SETTINGS: [&str; 13] = [
     "python3",
     "ssl/certs",
 ];
+
+/// Where the dynamic linker finds libraries.
+const LIBRARY_CACHE: &str = "ld.so.cache";
 
 /// One program and its sandbox.
 #[derive(Debug)]
@@ -63,6 +66,8 @@ pub struct Profile {
 pub(super) enum ReadableFiles {
     /// Programs only.
     Programs,
+    /// The libraries of this binary, for a job of its own, which opens no other files.
+    Libraries,
     /// The whole machine, except these files and folders and the contents of /run; with symbolic
     /// links, and their targets, in hidden places.
     Machine { hidden: Vec<PathBuf>, shown: Vec<PathBuf>, links: Vec<(PathBuf, PathBuf)> },
@@ -80,10 +85,14 @@ enum MountTarget<'a> {
 }
 
 impl Profile {
-    /// Programs only, and no network.
+    /// Programs only, or what a job of this binary needs, and no network.
     pub fn around(job: Job) -> Self {
         let (folders, shown) = (Vec::new(), Vec::new());
-        Self { job, files: ReadableFiles::Programs, folders, shown, network: false, egress: None }
+        let files = match job.work {
+            Work::Own(_) => ReadableFiles::Libraries,
+            _ => ReadableFiles::Programs,
+        };
+        Self { job, files, folders, shown, network: false, egress: None }
     }
 
     /// Adds a writable folder at [`WORKSPACE`], in which the program starts.
@@ -165,14 +174,13 @@ impl Profile {
 
     fn show(&self, command: &mut Command) {
         match &self.files {
-            ReadableFiles::Programs => {
-                for place in PROGRAMS {
-                    show_as_it_is(command, Path::new(place));
-                }
-                for name in SETTINGS {
-                    let place = format!("/etc/{name}");
-                    command.args(["--ro-bind-try", &place, &place]);
-                }
+            ReadableFiles::Programs => show_programs(command, &SETTINGS),
+            // Each mount takes a part of the time in which a short document is written.
+            ReadableFiles::Libraries => {
+                show_programs(command, &[LIBRARY_CACHE]);
+                command.args(["--proc", "/proc", "--remount-ro", "/proc"]);
+                command.args(["--size", &TEMPORARY_BYTES.to_string(), "--tmpfs", "/tmp"]);
+                return;
             }
             ReadableFiles::Machine { .. } => {
                 command.args(["--ro-bind", "/", "/"]);
@@ -209,10 +217,43 @@ impl Profile {
     }
 }
 
+fn show_programs(command: &mut Command, settings: &[&str]) {
+    for place in PROGRAMS {
+        show_as_it_is(command, Path::new(place));
+    }
+    for name in settings {
+        let place = format!("/etc/{name}");
+        command.args(["--ro-bind-try", &place, &place]);
+    }
+}
+
 /// Shows a path as it is outside: /bin may be a link to /usr/bin, or a folder.
 fn show_as_it_is(command: &mut Command, place: &Path) {
     match fs::read_link(place) {
         Ok(target) => command.args([OsStr::new("--symlink"), target.as_ref(), place.as_ref()]),
         Err(_) => command.args([OsStr::new("--ro-bind-try"), place.as_ref(), place.as_ref()]),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_of_the_binary_gets_no_settings_and_no_devices() {
+        let arguments = |work| {
+            let profile = Profile::around(Job::new(work, None));
+            let command = profile.command(Path::new("bwrap"), Path::new("/bin/countersign"));
+            let words = command.as_std().get_args().map(|word| word.to_string_lossy().into_owned());
+            words.collect::<Vec<_>>()
+        };
+        let (own, program) =
+            (arguments(Work::Own(String::new())), arguments(Work::Program(Vec::new())));
+        for (word, is_for_own) in
+            [("/etc/ld.so.cache", true), ("/proc", true), ("/etc/passwd", false), ("--dev", false)]
+        {
+            let is_given = |words: &[String]| words.iter().any(|given| given == word);
+            assert_eq!((is_given(&own), is_given(&program)), (is_for_own, true), "{word}");
+        }
+    }
 }
