@@ -33,8 +33,10 @@ PROCESSES = (
 )
 TESTS = f"package(countersign) & !(binary(it) & test(/^({PROCESSES})::/))"
 # The tests of one mutant that are tried at most.
-MAX_TESTS = 40
+MAX_TESTS = 24
 AT_ONCE = int(os.environ.get("NEXTEST_TEST_THREADS", 6))
+# Several mutants at once, because many tests of a mutant only wait until they time out.
+MUTANTS_AT_ONCE = 4
 # A folder of its own: Cargo names what it builds after the path within the tree, and would take it
 # for that of the tree without mutants. Functions with many mutants need a larger stack.
 ENVIRONMENT = dict(os.environ, CARGO_TARGET_DIR=str(WORK / "target"), RUST_MIN_STACK=str(64 << 20))
@@ -354,22 +356,26 @@ def judge(mutants, reached):
             # The most specific and quickest first, of those whose names have words in common.
             cost = (len(about["mutants"]) ** 0.5) * (about["took"] + 0.2)
             tests_of.setdefault(mutant, []).append((cost, name))
-    begun = time.monotonic()
-    # In a random order, so that an interrupted run has judged a sample.
-    shuffled = random.Random(1).sample(mutants, len(mutants))
-    for number, mutant in enumerate(shuffled):
-        id = str(mutant["id"])
-        if id in verdicts:
-            continue
+    def verdict(mutant):
         words = words_of(f"{mutant['file']} {(mutant.get('function') or {}).get('function_name', '')}")
         relevant = lambda test: (-len(words & words_of(test[1])), *test)
         tests = [name for _, name in sorted(tests_of.get(mutant["id"], []), key=relevant)[:MAX_TESTS]]
         # A test that takes much longer than without the mutant does not end.
         limits = [(name, 20 + 10 * reached[name]["took"]) for name in tests]
-        verdicts[id] = first_failure(mutant["id"], limits, programs) if tests else "not reached"
-        kept.write_text(json.dumps(verdicts))
-        minutes = (time.monotonic() - begun) / 60
-        print(f"{number + 1}/{len(mutants)} {minutes:.1f} min {label(mutant)}: {verdicts[id]}", flush=True)
+        return first_failure(mutant["id"], limits, programs) if tests else "not reached"
+
+    begun = time.monotonic()
+    # In a random order, so that an interrupted run has judged a sample.
+    shuffled = random.Random(1).sample(mutants, len(mutants))
+    left = [mutant for mutant in shuffled if str(mutant["id"]) not in verdicts]
+    with ThreadPoolExecutor(MUTANTS_AT_ONCE) as pool:
+        judged = {pool.submit(verdict, mutant): mutant for mutant in left}
+        for done in as_completed(judged):
+            mutant = judged[done]
+            verdicts[str(mutant["id"])] = done.result()
+            kept.write_text(json.dumps(verdicts))
+            minutes = (time.monotonic() - begun) / 60
+            print(f"{len(verdicts)}/{len(mutants)} {minutes:.1f} min {label(mutant)}: {done.result()}", flush=True)
     return [(mutant, verdicts[str(mutant["id"])]) for mutant in mutants]
 
 
@@ -400,7 +406,7 @@ def first_failure(mutant, tests, programs):
         finally:
             stop(process)
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(max(1, AT_ONCE // 2)) as pool:
         for done in as_completed([pool.submit(one, name) for name in tests]):
             if done.result() and not failed:
                 failed.append(done.result())
