@@ -519,6 +519,36 @@ mod tests {
         a_row_is_sent_at_its_turn(on_postgres().await).await;
     }
 
+    /// A row whose lease has expired is claimed by another node, but not while the node that has it
+    /// may be about to renew the lease.
+    /// Proves I7.
+    async fn an_expired_lease_is_taken_over(scratch: Scratch) {
+        scratch.fill("tg", 1, 1).await;
+        let leased = |until: i64| {
+            scratch.run(format!("UPDATE outbox SET lease_node = 'other', lease_until = {until}"))
+        };
+        leased(i64::MAX).await;
+        assert!(scratch.claim("tg", 9).await.is_empty(), "the other node sends it");
+        leased(1).await;
+        assert_eq!(scratch.claim("tg", 9).await.len(), 1);
+        scratch.store.held.missed();
+        leased(1).await;
+        assert!(scratch.claim("tg", 9).await.is_empty(), "leases may have expired on all nodes");
+        leased(0).await;
+        assert_eq!(scratch.claim("tg", 9).await.len(), 1, "it was released");
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn an_expired_lease_is_taken_over_on_sqlite() {
+        an_expired_lease_is_taken_over(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn an_expired_lease_is_taken_over_on_postgres() {
+        an_expired_lease_is_taken_over(on_postgres().await).await;
+    }
+
     /// After a failed claim, leases may have expired: nothing is claimed without renewing them first.
     /// Proves I7.
     #[tokio::test]

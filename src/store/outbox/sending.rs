@@ -326,3 +326,94 @@ async fn defer_send(tx: &mut Tx<'_>, sending: Sending, until: DateTime<Utc>) -> 
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{
+        conversations::record::ConversationChange,
+        outbox::due::Share,
+        scratch::{Scratch, on_postgres, on_sqlite},
+    };
+
+    const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+    /// Records two messages of a conversation.
+    async fn two_messages(scratch: &Scratch) {
+        scratch.begin_conversation().await;
+        let store = &scratch.store;
+        let claimed = store.claim(1, NOW).await.unwrap().pop().expect("it is ready");
+        let text = |text: &str| Outgoing::Text { markdown: text.into(), reply_to: None };
+        let shows = ["a", "b"].map(text).into();
+        let change = ConversationChange { shows, seen: 1, ..ConversationChange::default() };
+        store.record(&claimed.lease, change, NOW).await.unwrap();
+    }
+
+    async fn claimed(scratch: &Scratch) -> Sending {
+        let share = vec![Share { channel: "tg".into(), limit: 9 }];
+        let mut claimed = scratch.store.claim_sends(share, NOW).await.unwrap();
+        assert_eq!(claimed.len(), 1, "the second message is behind the first");
+        claimed.remove(0)
+    }
+
+    /// The end of a send wakes the delivery of its channel if another message waits behind it.
+    async fn the_next_message_is_sent_at_once(scratch: Scratch) {
+        two_messages(&scratch).await;
+        for is_next in [true, false] {
+            let sending = claimed(&scratch).await;
+            let ended = scratch.store.write("test", move |tx| {
+                Box::pin(async move {
+                    let ended = end(tx, &sending, SendOutcome::Sent, String::new()).await?;
+                    Ok((ended, tx.wakeups.outbox.contains("tg")))
+                })
+            });
+            assert_eq!(ended.await.unwrap(), (true, is_next));
+        }
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn the_next_message_is_sent_at_once_on_sqlite() {
+        the_next_message_is_sent_at_once(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn the_next_message_is_sent_at_once_on_postgres() {
+        the_next_message_is_sent_at_once(on_postgres().await).await;
+    }
+
+    /// A failed attempt is counted once, and only by the sender that has claimed the row.
+    async fn a_failed_attempt_is_counted_once(scratch: Scratch) {
+        two_messages(&scratch).await;
+        let sending = claimed(&scratch).await;
+        for counted in [vec![committed::of_send("retried")], vec![]] {
+            let sending = sending.clone();
+            let failed = Failed {
+                problem: "down".into(),
+                not_before: NOW,
+                ages_by: TimeDelta::seconds(1),
+                is_unknown: true,
+            };
+            let failed = scratch.store.write("test", move |tx| {
+                Box::pin(async move {
+                    try_again(tx, sending, failed).await?;
+                    Ok(std::mem::take(&mut tx.wakeups.counts))
+                })
+            });
+            assert_eq!(failed.await.unwrap(), counted);
+        }
+        let Sending { unknowns, aged, attempts, .. } = claimed(&scratch).await;
+        assert_eq!((unknowns, aged, attempts), (1, TimeDelta::seconds(1), 2));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_failed_attempt_is_counted_once_on_sqlite() {
+        a_failed_attempt_is_counted_once(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_failed_attempt_is_counted_once_on_postgres() {
+        a_failed_attempt_is_counted_once(on_postgres().await).await;
+    }
+}
