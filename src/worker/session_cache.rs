@@ -388,7 +388,7 @@ mod tests {
         for grown in sessions_with_many(&plain) {
             assert_grown_by_10_000(weight(&grown) - weight(&plain));
         }
-        for item in items() {
+        for item in items().into_iter().chain(messages()) {
             let grown = Session { items: vec![item], ..Session::default() };
             assert_grown_by_10_000(weight(&grown) - weight(&Session::default()));
         }
@@ -397,6 +397,7 @@ mod tests {
         for open in [
             OpenCall { call: call(json!({}), &long()), state: CallState::New },
             OpenCall { call: call(json!({}), ""), state: asked },
+            OpenCall { call: Call { tool: long(), ..call(json!({}), "") }, state: CallState::New },
         ] {
             let grown = Session { calls: vec![open], ..Session::default() };
             assert_grown_by_10_000(weight(&grown) - weight(&Session::default()));
@@ -420,6 +421,7 @@ mod tests {
             Session { turn, ..plain.clone() },
             Session { enabled: vec![long()], ..plain.clone() },
             Session { seen: [(long(), "digest".to_owned())].into(), ..plain.clone() },
+            Session { seen: [("path".to_owned(), long())].into(), ..plain.clone() },
             Session { remarks: [("1".into(), vec![long()])].into(), ..plain.clone() },
         ]
     }
@@ -468,11 +470,34 @@ mod tests {
             replied(json!({}), Some(long())),
             replied(json!({ "a": long() }), None),
             replied(json!({ long(): 1 }), None),
-            replied(json!({ "list": [1, [long()], null] }), None),
+            replied(json!({ "list": [1, [long()], null, []], "a": null, "b": "" }), None),
             Item::Replied { upto: 1, text: long(), calls: vec![] },
             Item::Summary { text: long() },
             Item::Note { seq: 1, text: long() },
             Item::Looked { seq: 1, view: attachment(Some(long())) },
+            Item::Looked { seq: 1, view: Attachment { name: long(), ..attachment(None) } },
+            Item::Looked { seq: 1, view: Attachment { digest: long(), ..attachment(None) } },
+        ]
+    }
+
+    /// Messages with a long text, a long id, and a file with a long id.
+    fn messages() -> Vec<Item> {
+        let by = || Speaker { id: "1".into(), name: "Ann".into() };
+        let said = |text: String, message: String| Item::Said {
+            seq: 1,
+            by: by(),
+            text,
+            message,
+            files: vec![],
+        };
+        let (name, state) = (String::new(), FileState::Waiting);
+        let file =
+            FileRef { id: long(), name, media_type: None, size_bytes: None, is_voice: false };
+        let files = vec![SentFile { seq: 1, file, prompt: None, state }];
+        vec![
+            said(long(), String::new()),
+            said("x".into(), long()),
+            Item::Said { seq: 1, by: by(), text: String::new(), message: String::new(), files },
         ]
     }
 

@@ -349,9 +349,13 @@ mod tests {
         store.record(&claimed.lease, change, NOW).await.unwrap();
     }
 
-    async fn claimed(scratch: &Scratch) -> Sending {
+    async fn claimed_at(scratch: &Scratch, now: DateTime<Utc>) -> Vec<Sending> {
         let share = vec![Share { channel: "tg".into(), limit: 9 }];
-        let mut claimed = scratch.store.claim_sends(share, NOW).await.unwrap();
+        scratch.store.claim_sends(share, now).await.unwrap()
+    }
+
+    async fn claimed(scratch: &Scratch) -> Sending {
+        let mut claimed = claimed_at(scratch, NOW).await;
         assert_eq!(claimed.len(), 1, "the second message is behind the first");
         claimed.remove(0)
     }
@@ -415,5 +419,28 @@ mod tests {
     #[tokio::test]
     async fn a_failed_attempt_is_counted_once_on_postgres() {
         a_failed_attempt_is_counted_once(on_postgres().await).await;
+    }
+
+    /// A row that is deferred without an attempt is sent later, as if for the first time.
+    async fn a_deferred_send_is_no_attempt(scratch: Scratch) {
+        two_messages(&scratch).await;
+        let (sending, later) = (claimed(&scratch).await, NOW + TimeDelta::seconds(9));
+        for _ in 0..2 {
+            scratch.store.defer_send(&sending, later).await.unwrap();
+        }
+        assert!(claimed_at(&scratch, later - TimeDelta::milliseconds(1)).await.is_empty());
+        let again = claimed_at(&scratch, later).await.pop().expect("it is due");
+        assert_eq!((again.id, again.attempts), (sending.id, sending.attempts));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_deferred_send_is_no_attempt_on_sqlite() {
+        a_deferred_send_is_no_attempt(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_deferred_send_is_no_attempt_on_postgres() {
+        a_deferred_send_is_no_attempt(on_postgres().await).await;
     }
 }
