@@ -5,7 +5,7 @@
 //! the database accepts others. The fence makes retries safe. A commit whose acknowledgement was
 //! lost is found in the journal before the next attempt.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result};
 use std::{
     future::Future,
     time::{Duration, Instant},
@@ -59,8 +59,20 @@ impl Retry {
         );
         // In real time: nothing signals that the database is available again.
         pause(wait).await;
-        match turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await {
-            Ok(true) if self.is_exhausted(&problem, Instant::now()) => Err(problem),
+        let accepts = turn.worker.gateway.store.accepts_writes(&turn.claimed.lease).await;
+        self.verdict(problem, &accepts, Instant::now())
+    }
+
+    /// Whether to try again, now that the database has accepted another write (`Ok(true)`) or has
+    /// said that another worker has the lease (`Ok(false)`).
+    fn verdict(
+        &mut self,
+        problem: anyhow::Error,
+        accepts: &Result<bool>,
+        now: Instant,
+    ) -> Result<RetryVerdict> {
+        match accepts {
+            Ok(true) if self.is_exhausted(&problem, now) => Err(problem),
             Ok(true) => Ok(RetryVerdict::Again),
             Ok(false) => Ok(RetryVerdict::Fenced),
             // The database is unavailable or rejects all writes, so no other worker can take over
@@ -91,39 +103,44 @@ impl Retry {
 
 impl Turn<'_> {
     /// Records a change, with as many attempts as necessary.
-    pub async fn persist(&self, mut change: ConversationChange) -> Result<Recorded> {
+    pub async fn persist(&self, change: ConversationChange) -> Result<Recorded> {
         let gateway = &self.worker.gateway;
-        let mut retry = Retry::default();
-        loop {
-            let now = gateway.clock.now();
-            let problem = match gateway.store.record(&self.claimed.lease, change.clone(), now).await
-            {
-                Ok(recorded) => return Ok(recorded),
-                // Without an event, a repetition finds the change only by the id of its first
-                // message. A caller that assigns one repeats it.
-                Err(problem) if change.events.is_empty() => return Err(problem),
-                Err(problem) => problem,
-            };
-            change.attempt = Attempt::Repeated;
-            if retry.after(self, problem).await? == RetryVerdict::Fenced {
-                return Ok(Recorded::Fenced);
-            }
+        let (store, lease) = (&gateway.store, &self.claimed.lease);
+        // Without an event, a repetition finds the change only by the id of its first message. A
+        // caller that assigns one repeats it.
+        if change.events.is_empty() {
+            return store.record(lease, change, gateway.clock.now()).await;
         }
+        let mut attempt = change.attempt;
+        let record = || {
+            let attempt = std::mem::replace(&mut attempt, Attempt::Repeated);
+            let change = ConversationChange { attempt, ..change.clone() };
+            store.record(lease, change, gateway.clock.now())
+        };
+        Ok(self.repeat(record).await?.unwrap_or(Recorded::Fenced))
     }
 
     /// Reads data that is needed to record finished work, with as many attempts as necessary.
-    pub async fn retry_read<T, F>(&self, mut read: impl FnMut() -> F) -> Result<T>
+    pub async fn retry_read<T, F>(&self, read: impl FnMut() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        self.repeat(read).await?.context("another worker has the lease")
+    }
+
+    /// Repeats an operation until it succeeds. `None` if another worker has the lease.
+    async fn repeat<T, F>(&self, mut operation: impl FnMut() -> F) -> Result<Option<T>>
     where
         F: Future<Output = Result<T>>,
     {
         let mut retry = Retry::default();
         loop {
-            let problem = match read().await {
-                Ok(value) => return Ok(value),
+            let problem = match operation().await {
+                Ok(value) => return Ok(Some(value)),
                 Err(problem) => problem,
             };
             if retry.after(self, problem).await? == RetryVerdict::Fenced {
-                bail!("another worker has the lease");
+                return Ok(None);
             }
         }
     }
@@ -155,5 +172,31 @@ mod tests {
         let mut retry = Retry::default();
         let refused = (0..6).map(|_| retry.is_exhausted(&anyhow!("refused"), now));
         assert_eq!(refused.collect::<Vec<_>>(), [false, false, false, false, false, true]);
+    }
+    #[test]
+    fn an_operation_is_given_up_only_while_the_database_accepts_others() {
+        let (mut retry, now) = (Retry::default(), Instant::now());
+        let mut after = |accepts| retry.verdict(anyhow!("refused"), &accepts, now).ok();
+        for _ in 1..REFUSALS {
+            assert_eq!(after(Ok(true)), Some(RetryVerdict::Again));
+        }
+        assert_eq!(after(Err(anyhow!("down"))), Some(RetryVerdict::Again));
+        assert_eq!(after(Ok(false)), Some(RetryVerdict::Fenced));
+        assert_eq!(after(Ok(true)), None);
+    }
+
+    /// The time during which the database accepts no other writes does not count.
+    #[test]
+    fn an_outage_restarts_the_time_of_temporary_failures() {
+        let (mut retry, now) = (Retry::default(), Instant::now());
+        let mut after = |minutes, accepts| {
+            let busy = anyhow::Error::new(Unavailable("busy".into()));
+            retry.verdict(busy, &accepts, now + Duration::from_mins(minutes)).ok()
+        };
+        let again = Some(RetryVerdict::Again);
+        assert_eq!(after(0, Ok(true)), again);
+        assert_eq!(after(9, Err(anyhow!("down"))), again);
+        assert_eq!([after(11, Ok(true)), after(20, Ok(true))], [again, again]);
+        assert_eq!(after(21, Ok(true)), None);
     }
 }
