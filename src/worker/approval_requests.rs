@@ -233,17 +233,33 @@ pub(super) fn parts(turn: &Turn<'_>, what: Outgoing) -> Vec<Outgoing> {
         return vec![what];
     };
     let mut limits = connected.channel.limits().clone();
-    limits.text -= (limits.text / 3).min(ROOM);
+    limits.text = with_room(limits.text);
     what.degrade(&limits)
 }
 
 /// The room that is kept, in the channel's unit of length.
 const ROOM: usize = 600;
 
+/// What is left of the maximum length of a message.
+fn with_room(text: usize) -> usize {
+    text - (text / 3).min(ROOM)
+}
+
 /// The title of the settled message. It identifies the call.
 fn settled_title(title: &str, asks: ApprovalPurpose, arguments: &Value) -> String {
     match asks {
         ApprovalPurpose::Allow => format!("{title} {}", texts::in_short(arguments)),
         ApprovalPurpose::Retry | ApprovalPurpose::Answer => title.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_keeps_room_for_later_additions() {
+        let left = [100_000, 4_096, 2_000, 1_800, 900, 0].map(with_room);
+        assert_eq!(left, [99_400, 3_496, 1_400, 1_200, 600, 0]);
     }
 }

@@ -399,4 +399,21 @@ mod tests {
         });
         assert_eq!(deferrals, [(1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (5, 32)]);
     }
+
+    /// Files that could not be deleted are not reported as deleted.
+    #[tokio::test]
+    async fn a_workspace_that_cannot_be_deleted_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("workspaces");
+        let builds = BuildRecords::new(folder.path().join("builds"));
+        let workspaces = Workspaces { root: root.clone(), shared: BTreeMap::new(), builds };
+        let [own, blocked] = ["a", "b"].map(|id| ConversationId(id.to_owned()));
+        std::fs::create_dir_all(root.join("a/inbox")).unwrap();
+        std::fs::write(root.join("b"), "not a folder").unwrap();
+        for _ in 0..2 {
+            workspaces.remove(&own).await.expect("a workspace that is gone is no error");
+            assert!(!root.join("a").exists());
+            assert!(workspaces.remove(&blocked).await.is_err());
+        }
+    }
 }

@@ -116,4 +116,15 @@ mod tests {
         pictures.keep("e", &"x".repeat(PICTURE_BYTES + 1).into());
         assert!(pictures.find("e").is_none() && pictures.find("a").is_some());
     }
+    #[test]
+    fn the_whole_memory_for_pictures_is_used() {
+        let pictures = Pictures::default();
+        let [all, half] = [1, 2].map(|parts| Arc::<str>::from("x".repeat(PICTURE_BYTES / parts)));
+        let kept = || ["a", "b", "c"].map(|digest| pictures.kept().contains_key(digest));
+        pictures.keep("a", &half);
+        pictures.keep("b", &half);
+        assert_eq!(kept(), [true, true, false]);
+        pictures.keep("c", &all);
+        assert_eq!(kept(), [false, false, true], "both others had to go");
+    }
 }
