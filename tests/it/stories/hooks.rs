@@ -139,6 +139,47 @@ story! {
     }
 }
 
+/// Whether a hook of this size lets the model answer, and the size of the last input that it read.
+async fn is_answered(world: &mut World, then: &str, max_bytes: Option<usize>) -> (bool, usize) {
+    let (program, given) = script(world, "gate", HookPoint::BeforeLlm, then);
+    let on_failure = Some(OnFailure::Stop);
+    world.config.hooks = vec![HookEntry { max_bytes, on_failure, ..program }];
+    world.model_will(say("Hello."));
+    world.ann_says("hello").await;
+    let given = std::fs::read_to_string(given).unwrap();
+    (world.last() == "Hello.", given.lines().last().map_or(0, str::len))
+}
+
+story! {
+    /// The input and the answer of a hook may have `max_bytes` bytes each. If either has more, the
+    /// hook has failed.
+    async fn the_input_and_the_answer_of_a_hook_are_bounded(world: &mut World) {
+        let (passes, size) = is_answered(world, "true", None).await;
+        assert!(passes && size > 100, "{size} bytes");
+        assert!(is_answered(world, "true", Some(size)).await.0);
+        assert!(!is_answered(world, "true", Some(size - 1)).await.0);
+        let prints = |bytes: usize| format!("head -c {bytes} /dev/zero | tr '\\0' ' '");
+        assert!(is_answered(world, &prints(9_000), Some(9_000)).await.0);
+        assert!(!is_answered(world, &prints(9_001), Some(9_000)).await.0);
+    }
+}
+
+story! {
+    /// `before_llm` receives what the model has not read yet: messages and results of tools.
+    /// Proves MC-46.
+    async fn a_hook_reads_results_before_the_model_does(world: &mut World) {
+        let (reader, given) = script(world, "reader", HookPoint::BeforeLlm, "true");
+        world.config.hooks = vec![reader];
+        world.model_will(call("rare", json!({})));
+        world.model_will(say("It is rare."));
+        world.ann_says("look").await;
+        world.model_will(say("You are welcome."));
+        world.ann_says("thanks").await;
+        let texts: Vec<_> = questions(&given).iter().map(|input| input["text"].clone()).collect();
+        assert_eq!(texts, ["look", "rare indeed", "thanks"]);
+    }
+}
+
 story! {
     /// `before_llm`: its output is recorded before the model request. After a crash during the
     /// request it is not run again, and the next prompt starts with the previous one.
