@@ -149,7 +149,7 @@ for message in messages:
             given = message["params"].get("arguments", {})
             words = "\n".join(["Please do this:", *(f"{k}: {v}" for k, v in given.items())])
             said = {"role": "user", "content": {"type": "text", "text": words}}
-            result = {"messages": [said]}
+            result = {"messages": [] if message["params"]["name"] == "empty" else [said]}
             if message["params"]["name"] == "gone":
                 result = None
                 say(id=message["id"], error={"code": -32602, "message": "no such prompt"})

@@ -205,13 +205,14 @@ story! {
     async fn a_prompt_is_a_command(world: &mut World) {
         let server = FaultyServer::with(world, &json!([tool("echo")]));
         server.offers_prompts(&json!([
+            { "name": "empty" },
             { "name": "gone" },
             { "name": "review", "description": "Reviews\n*code*",
               "arguments": [{ "name": "code", "required": true }, { "name": "style" }] },
         ]));
         world.ann_says("/help").await;
         let help = world.room.messages().last().unwrap().text.clone();
-        let listed = "Prompts of tool servers:\n\n- `/m:gone`\n\
+        let listed = "Prompts of tool servers:\n\n- `/m:empty`\n- `/m:gone`\n\
             - `/m:review code=… [style=…]` Reviews \\*code\\*";
         assert!(help.ends_with(listed), "{help}");
         world.ann_says("/m:review style=terse").await;
@@ -236,6 +237,11 @@ story! {
         assert_snapshot!(line(&messages[messages.len() - 2]), @"The tool server m did not provide the prompt gone. Please try again later.");
         let prompt = format!("{:?}", world.prompts().last().unwrap());
         assert!(prompt.contains("not here: the MCP server `m` did not provide it"), "{prompt}");
+        world.model_will(say("It is empty."));
+        world.ann_says("/m:empty").await;
+        assert_eq!(world.last(), "It is empty.");
+        let prompt = format!("{:?}", world.prompts().last().unwrap());
+        assert!(prompt.contains("not here: it has no text"), "{prompt}");
     }
 }
 

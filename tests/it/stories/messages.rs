@@ -109,6 +109,32 @@ story! {
 }
 
 story! {
+    /// A file that is said to be too large is not downloaded. The person and the model are told.
+    /// Proves S13.
+    async fn a_file_that_is_too_large_is_not_downloaded(world: &mut World) {
+        const MOST: u64 = 50 * 1024 * 1024;
+        world.room.has_file("f1", "one,two\n");
+        for (size, name) in [(MOST, "a.csv"), (MOST + 1, "b.csv")] {
+            let mut what = with_file(world, "what is it?", ("f1", name));
+            if let IncomingContent::Text { files, .. } = &mut what {
+                files[0].size_bytes = Some(size);
+            }
+            world.model_will(say("A file."));
+            world.happens("1", what).await;
+        }
+        assert_snapshot!(world.shown(), @r"
+        A file.
+        The file b\.csv is too large. The limit is 50 MB.
+        A file.
+        ");
+        let prompts = world.prompts();
+        let said = read(&prompts[1]);
+        assert_eq!(said[0], "what is it?\n[file: inbox/a.csv, text/csv, 8 bytes]");
+        assert_eq!(said[1], "what is it?\n[file: b.csv, not here: it is larger than 50 MB]");
+    }
+}
+
+story! {
     /// An album, and a paste that the client split, are one turn, also across a restart; a plain
     /// message does not wait.
     /// Proves M9.

@@ -79,6 +79,25 @@ story! {
 }
 
 story! {
+    /// The model is shown the beginning of a long transcript, and told where the rest is.
+    async fn a_long_transcript_is_shown_in_part(world: &mut World) {
+        let fake = FakeMedia::start().await;
+        configured(world, &fake, "openai");
+        world.room.has_file("f1", opus(30));
+        let more = " [… there is more of it: speech_to_text returns all of it]";
+        for (letters, ends_with) in [(16_000, ""), (16_001, more)] {
+            fake.hears(&"é".repeat(letters));
+            world.model_will(say("A long one."));
+            let what = recording(world, "voice_5.ogg", true);
+            world.happens("1", what).await;
+            let read = read(world);
+            assert!(read.ends_with(&format!("é{ends_with}")), "{letters}");
+            assert_eq!(read.matches('é').count(), 16_000, "{letters}");
+        }
+    }
+}
+
+story! {
     /// Without a service, and for what is no recording, nothing is sent anywhere. If the service
     /// fails, the person is told, the recording is kept, and the model reads that there is a file.
     async fn a_recording_that_cannot_be_transcribed_is_kept(world: &mut World) {
@@ -106,6 +125,7 @@ story! {
         let what = recording(world, "voice_7.ogg", true);
         world.happens("1", what).await;
         assert_eq!(fake.asked().len(), 1);
+        assert_eq!(world.shown(), format!("{shown}\nA text."), "nothing failed");
     }
 }
 
