@@ -81,6 +81,21 @@ story! {
 }
 
 story! {
+    /// A call that ends without running is a refusal only if it does not succeed.
+    async fn an_enabled_tool_is_no_refusal(world: &mut World) {
+        for names in [json!(["json"]), json!(["no such tool"])] {
+            world.model_will(call("enable_tool", json!({ "names": names })));
+        }
+        world.model_will(say("One of them."));
+        world.ann_says("enable both").await;
+        let rows = rows(world).await;
+        let told: Vec<_> = rows.iter().map(|row| (row.kind.as_str(), row.tool.as_str())).collect();
+        assert_eq!(told, [("refused", "enable_tool")]);
+        assert!(rows[0].body.contains("no such tool"), "{}", rows[0].body);
+    }
+}
+
+story! {
     /// Rejected people, granted and revoked permissions, the halt.
     /// Proves A13, A11, A12.
     async fn the_audit_tells_who_governs(world: &mut World) {

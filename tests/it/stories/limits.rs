@@ -8,7 +8,7 @@ use countersign::testing::{
     crash,
     journal::{event::Event, role::Role},
     scripted::{Gate, ScriptedModel, call, calls, say, wait},
-    store::usage::{self, RatedCall},
+    store::usage::{self, RatedCall, spent::UsageScope},
     texts::Language,
     worker::maintenance::{self, Round},
 };
@@ -21,6 +21,7 @@ use std::sync::{
 };
 
 use crate::{
+    stories::delegation,
     story,
     support::{process::PATIENCE, stable_output::stable, world::World},
 };
@@ -210,6 +211,29 @@ story! {
         let account = account(&world.node().await).await;
         assert_eq!(account.len(), 4, "a line a day");
         assert_eq!(account[0].2, 2 * (100 * 2 + 10 * 10), "millionths");
+    }
+}
+
+story! {
+    /// Each message of a person counts once, however many requests its answer takes. The tasks of
+    /// sub-agents are no messages.
+    /// Proves S13.
+    async fn a_message_counts_once(world: &mut World) {
+        delegation::staff(world);
+        world.model_will(call("rare", json!({})));
+        let question = json!({ "coworker": "researcher", "question": "?" });
+        world.model_will(call("ask_coworker", question));
+        world.model_will(say("An answer."));
+        world.model_will(say("Done."));
+        let app = world.node().await;
+        for text in ["look it up", "and ask the researcher"] {
+            let said = world.said(text);
+            world.takes(&app, "1", said).await;
+        }
+        world.settle(&app).await;
+        assert_eq!((world.last().as_str(), world.prompts().len()), ("Done.", 4));
+        let spent = app.gateway.store.spent(UsageScope::All, world.clock_now()).await.unwrap();
+        assert_eq!(spent.messages, 2);
     }
 }
 

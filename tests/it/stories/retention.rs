@@ -365,6 +365,13 @@ story! {
     }
 }
 
+/// Lets a stored file appear to be old.
+fn make_old(world: &World, digest: &str) {
+    let path = world.config.data_dir.join("artifacts").join(&digest[..2]).join(digest);
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+}
+
 story! {
     /// An old file without references is removed; a referenced one is kept.
     async fn unreferenced_files_are_removed(world: &mut World) {
@@ -377,9 +384,7 @@ story! {
         }
         world.tampers(&format!("INSERT INTO mentions VALUES ('{}', 'c')", digests[0])).await;
         for digest in &digests[..2] {
-            let path = world.config.data_dir.join("artifacts").join(&digest[..2]).join(digest);
-            let file = File::options().write(true).open(path).unwrap();
-            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            make_old(world, digest);
         }
         let mut round = Round::default();
         for _ in 0..16 {
@@ -389,6 +394,33 @@ story! {
         assert!(artifacts.read(&digests[1]).await.is_err(), "nothing names it");
         assert!(artifacts.read(&digests[2]).await.is_ok(), "it is new");
         assert_eq!(digests[1], files::digest_of(b"nobody's"));
+    }
+}
+
+story! {
+    /// The file with the arguments of an approval that an earlier release created, which nothing
+    /// names, is kept while the approval is open.
+    async fn the_arguments_of_an_older_open_approval_are_kept(world: &mut World) {
+        let arguments = json!({ "path": "a.txt", "why": "many words ".repeat(300) });
+        world.model_will(call("delete", arguments.clone()));
+        world.ann_says("delete it").await;
+        world.tampers("UPDATE approvals SET file = NULL").await;
+        let app = world.node().await;
+        let artifacts = &app.gateway.artifacts;
+        let bytes = format!("{arguments:#}\n").into_bytes();
+        let put = artifacts.put("arguments.json", "application/json", bytes).await.unwrap();
+        world.tampers(&format!("DELETE FROM mentions WHERE digest = '{}'", put.digest)).await;
+        make_old(world, &put.digest);
+        let mut round = Round::default();
+        let mut swept = async || {
+            for _ in 0..16 {
+                maintenance::run_once(&app.worker, &mut round).await.unwrap();
+            }
+            artifacts.read(&put.digest).await.is_err()
+        };
+        assert!(!swept().await, "the approval is open");
+        world.ann_says("/stop").await;
+        assert!(swept().await);
     }
 }
 
