@@ -105,6 +105,19 @@ story! {
 }
 
 story! {
+    /// The start of a call that changes nothing is not recorded: after a crash it simply runs again.
+    /// Proves T6.
+    async fn the_start_of_a_harmless_call_is_not_recorded(world: &mut World) {
+        let runs = Count::with(world, |spec| spec);
+        world.model_will(count("{}")).will(say("So."));
+        world.ann_says("count").await;
+        assert_eq!((runs.load(Ordering::SeqCst), world.last()), (1, "So.".to_owned()));
+        let mut journal = world.journal().await.into_iter();
+        assert!(!journal.any(|entry| matches!(entry.event, Event::ToolStarted { .. })));
+    }
+}
+
+story! {
     /// The result of a call that a summary has replaced is read from the journal, without running
     /// the tool. What was never called has none, and `/new` ends what can be read.
     /// Proves CA-30.

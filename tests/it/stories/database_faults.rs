@@ -32,6 +32,7 @@ use crate::{
     story,
     support::{
         stable_output::stable,
+        tools::Tell,
         world::{World, hold_transaction},
     },
 };
@@ -196,6 +197,47 @@ story! {
         world.settle(&app).await;
         assert_snapshot!(world.shown(), @"Something went wrong on my side, and I couldn't finish. … Reference: `<reference>`");
         assert_eq!(app.worker.advance_ready().await.unwrap(), 0, "and that was the end of it");
+    }
+}
+
+/// From now on, the database rejects every message with this text.
+async fn refuses_messages_with(world: &World, text: &str) {
+    drop(world.node().await);
+    let when = format!("NEW.body LIKE '%{text}%'");
+    if world.is_on_sqlite() {
+        let trigger = format!(
+            "CREATE TRIGGER refuse_message BEFORE INSERT ON outbox WHEN {when}
+            BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        );
+        return world.tampers(&trigger).await;
+    }
+    let function = "CREATE FUNCTION refuse_message() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'refused'; END $$";
+    world.tampers(function).await;
+    let trigger = format!(
+        "CREATE TRIGGER refuse_message BEFORE INSERT ON outbox
+        FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION refuse_message()"
+    );
+    world.tampers(&trigger).await;
+}
+
+story! {
+    /// A turn that cannot go on, because the database keeps rejecting what it records, waits for its
+    /// calls and records their results before it ends.
+    /// Proves I4.
+    async fn a_turn_that_is_given_up_keeps_the_results_of_its_calls(world: &mut World) {
+        refuses_messages_with(world, "Sign in").await;
+        let gate = Gate::new();
+        world.tools = vec![Arc::new(Tell(gate.clone()))];
+        world.model_will(call("tell", json!({})));
+        let (app, said) = (world.node().await, world.said("tell me"));
+        world.takes(&app, "1", said).await;
+        gate.open();
+        assert_eq!(app.worker.advance_ready().await.unwrap(), 1);
+        assert_eq!((world.results().await, world.shown()), (vec!["told".to_owned()], String::new()));
+        world.model_will(say("Told."));
+        world.time_passes(TimeDelta::seconds(3)).await;
+        assert_eq!((world.results().await.len(), world.shown()), (1, "Told.".to_owned()));
     }
 }
 

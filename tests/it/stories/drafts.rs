@@ -8,6 +8,7 @@ use channels::{
 };
 use chrono::TimeDelta;
 use countersign::testing::{
+    agent::catalog::ToolSpec,
     app::App,
     config::secret::Secret,
     gateway::{
@@ -16,13 +17,14 @@ use countersign::testing::{
         receive,
     },
     scripted::{Gate, call, say},
+    tools::{Context, Output, Tool, ToolError},
     worker::scheduler,
 };
 use fakes::{
     discord::{self, FakeDiscord},
     telegram::{self, FakeTelegram},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     sync::{
         Arc,
@@ -32,6 +34,7 @@ use std::{
 };
 use tokio::{sync::watch, task::JoinHandle};
 
+use super::delegation::staff;
 use crate::{
     story,
     support::{process::eventually, tools::Page, world::World},
@@ -334,6 +337,94 @@ story! {
         let shown = world.room.drafts();
         assert_eq!(prepared.load(Ordering::SeqCst), shown.len());
         assert!(shown.iter().all(|draft| draft.ends_with(" pieces")), "{shown:?}");
+    }
+}
+
+/// The model writes, and people see nothing of it before it has finished.
+async fn writes_unseen(world: &World, app: &App, gate: &Gate) {
+    let turn = turn(app);
+    gate.reached().await;
+    // Time to show a draft, if anything did.
+    let shown = tokio::time::timeout(Duration::from_millis(100), world.room.moves()).await;
+    assert!(shown.is_err() && world.room.drafts().is_empty(), "{:?}", world.room.drafts());
+    gate.open();
+    turn.await.unwrap();
+}
+
+story! {
+    /// People do not see a sub-agent write, nor a scheduled task, which may have nothing to show.
+    async fn nobody_sees_a_sub_agent_or_a_task_write(world: &mut World) {
+        world.room.limits.drafts = Some(Duration::from_millis(1));
+        world.room.limits.supports_drafts = true;
+        staff(world);
+        world.guard("{ rules = [{ tool = 'schedule', action = 'allow' }] }");
+        let (app, gate) = (world.node().await, Gate::new());
+        let question = json!({ "coworker": "writer", "question": "How?" });
+        world.model_will(call("ask_coworker", question));
+        world.model_will(say("Well, like this.").pausing(&gate));
+        world.model_will(call("schedule", json!({ "text": "count letters", "every": "1h" })));
+        world.model_will(say("Noted."));
+        let said = world.said("ask the writer");
+        world.takes(&app, "1", said).await;
+        app.worker.advance_ready().await.unwrap();
+        writes_unseen(world, &app, &gate).await;
+        world.settle(&app).await;
+        assert_eq!(world.results().await[0], "Well, like this.");
+        assert_eq!(world.shown(), "Noted.");
+
+        world.clock.advance(TimeDelta::hours(1));
+        assert_eq!(scheduler::fire_due(&app.worker).await.unwrap(), 1);
+        world.model_will(say("Two new letters.").pausing(&gate));
+        writes_unseen(world, &app, &gate).await;
+        world.settle(&app).await;
+        assert_eq!(world.last(), "Two new letters.");
+    }
+}
+
+/// Reports its progress once, and then waits at a gate.
+struct Counting(Gate);
+
+#[async_trait]
+impl Tool for Counting {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read_only("count", "Counts", json!({ "type": "object" }))
+    }
+
+    async fn run(&self, _arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        context.progress.send_replace("Half of it.".to_owned());
+        self.0.stand().await;
+        Ok(Output::text("counted"))
+    }
+}
+
+/// Waits until that many drafts were shown.
+async fn is_drafted(world: &World, times: usize) {
+    let look = async || (world.room.drafts().len() >= times).then_some(());
+    eventually(&format!("draft {times}"), look).await;
+}
+
+story! {
+    /// The progress of a call is shown again after a message that arrives while it runs.
+    async fn a_message_does_not_end_the_display_of_progress(world: &mut World) {
+        world.room.limits.drafts = Some(Duration::from_millis(1));
+        world.room.limits.supports_drafts = true;
+        let gate = Gate::new();
+        world.tools = vec![Arc::new(Counting(gate.clone()))];
+        world.model_will(call("count", json!({})));
+        world.model_will(say("Counted."));
+        let (app, said) = (world.node().await, world.said("count"));
+        world.takes(&app, "1", said).await;
+        let turn = turn(&app);
+        gate.reached().await;
+        is_drafted(world, 1).await;
+        let said = world.said("and be quick");
+        world.takes(&app, "1", said).await;
+        is_drafted(world, 2).await;
+        assert!(world.room.drafts().iter().all(|draft| draft == "Half of it."));
+        gate.open();
+        turn.await.unwrap();
+        world.settle(&app).await;
+        assert_eq!(world.shown(), "Counted.");
     }
 }
 

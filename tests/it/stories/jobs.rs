@@ -307,6 +307,27 @@ story! {
 }
 
 story! {
+    /// The model is not asked for a job once the person on whose behalf it works has lost access.
+    async fn a_job_ends_when_its_person_loses_access(world: &mut World) {
+        world.guard("{ rules = [{ name = 'jobs', tool = 'create_job', action = 'allow' }] }");
+        starts(world);
+        world.model_will(say("It runs."));
+        let app = world.node().await;
+        let said = world.said("go");
+        world.takes(&app, "1", said).await;
+        app.worker.advance_ready().await.unwrap();
+        drop(app);
+        world.allow = vec!["2".into()];
+        world.model_will(say("Deleted."));
+        let app = world.node().await;
+        world.settle(&app).await;
+        assert_eq!((world.model.left(), world.prompts().len()), (1, 2));
+        assert_eq!(statuses(world).await, ["reported"]);
+        assert_eq!((reports(world).await, world.shown()), (vec![], "It runs.".to_owned()));
+    }
+}
+
+story! {
     /// A message that interrupts the turn, or an edit, does not affect the job. A job is listed
     /// only in its own conversation.
     async fn a_job_belongs_to_its_conversation(world: &mut World) {

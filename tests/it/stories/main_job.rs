@@ -4,6 +4,7 @@ use countersign::testing::{
     journal::{event::Event, role::Role},
     llm::ModelError,
     scripted::{call, calls, fail, say},
+    texts::Language,
 };
 use insta::assert_snapshot;
 use reqwest::Method;
@@ -173,6 +174,19 @@ story! {
 }
 
 story! {
+    /// A reply with neither text nor calls is a visible failure.
+    async fn an_empty_reply_is_a_visible_failure(world: &mut World) {
+        world.model_will(say(" \n"));
+        world.ann_says("hello").await;
+        let failure = world.last();
+        assert!(failure.starts_with(Language::English.words().no_answer), "{failure}");
+        world.model_will(say("Hello."));
+        world.ann_says("hello?").await;
+        assert_eq!(world.last(), "Hello.");
+    }
+}
+
+story! {
     /// A long dialogue is summarised and continues.
     async fn a_long_dialogue_is_summarised(world: &mut World) {
         world.config.agents[0].context_tokens = Some(50);
@@ -182,6 +196,33 @@ story! {
         }
         let summaries = world.prompts().iter().filter(|p| p.tools.is_empty()).count();
         assert!(summaries > 0, "nothing was summarised");
+    }
+}
+
+story! {
+    /// If a dialogue is too long even for its summary, a shorter part is summarised first. Any other
+    /// error ends the turn without further requests.
+    async fn a_dialogue_that_is_too_long_is_summarised_in_parts(world: &mut World) {
+        for n in 0..4 {
+            let long = if n == 0 { "long ".repeat(400) } else { String::new() };
+            world.model_will(say(format!("answer {n} {long}")));
+            world.ann_says(&format!("message {n}")).await;
+        }
+        world.config.agents[0].context_tokens = Some(300);
+        world.model_will(fail(ModelError::Rejected("no".into())));
+        world.ann_says("message 4").await;
+        assert!(world.last().starts_with(Language::English.words().model_refused));
+        assert_eq!(world.prompts().len(), 5, "it is not asked again");
+        world.model_will(fail(ModelError::TooLong("2,000 tokens".into())));
+        world.model_will(say("It was long.")).will(say("Five."));
+        world.ann_says("message 5").await;
+        assert_eq!(world.last(), "Five.");
+        let prompts = world.prompts().split_off(5);
+        let summaries: Vec<_> = prompts.iter().filter(|prompt| prompt.tools.is_empty()).collect();
+        let [whole, part] = summaries[..] else { panic!("{} summaries", summaries.len()) };
+        assert!(part.messages.len() < whole.messages.len());
+        let last = format!("{:?}", prompts.last().unwrap().messages);
+        assert!(last.contains("It was long.") && last.contains("answer 3"), "{last}");
     }
 }
 

@@ -7,22 +7,25 @@ use countersign::testing::{
         event::{Event, VISITOR},
         role::Role,
     },
-    scripted::{call, say},
+    scripted::{Gate, call, calls, say},
 };
 use insta::assert_snapshot;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::{
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use super::concurrency::all_presses;
 use crate::{
     story,
     support::{
         http::Served,
         process::eventually,
         stable_output::{line, stable},
+        tools::Hold,
         world::World,
     },
 };
@@ -118,6 +121,39 @@ story! {
         world.model_will(say("Echoed."));
         world.time_passes(TimeDelta::seconds(3)).await;
         assert_eq!(world.last(), "Echoed.");
+        assert_eq!(server.heard("tools/call"), 1);
+    }
+}
+
+story! {
+    /// A turn whose call waits for the tools of a server does not end before its other calls have.
+    async fn calls_go_on_while_another_waits_for_its_tool(world: &mut World) {
+        let server = FaultyServer::with(world, &json!([tool("echo")]));
+        let gate = Gate::new();
+        world.tools = vec![Arc::new(Hold(gate.clone()))];
+        world.guard("{ rules = [{ tool = 'hold', action = 'ask' }] }");
+        let both = ["m_echo", "hold"].map(|tool| (tool.to_owned(), json!({})));
+        world.model_will(calls(both.into()));
+        world.ann_says("echo, and hold").await;
+        server.has("stalls");
+        let patience = std::mem::replace(&mut world.servers_within, Duration::from_millis(200));
+        let app = world.node().await;
+        for (place, press) in all_presses(world, "Allow once") {
+            world.takes_at(place, &app, "1", press).await;
+        }
+        let meanwhile = async {
+            gate.reached().await;
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
+        assert_eq!(advanced.unwrap(), 1);
+        assert_eq!(world.results().await, ["held"]);
+        drop(app);
+        server.no_longer_has("stalls");
+        world.servers_within = patience;
+        world.model_will(say("Both."));
+        world.time_passes(TimeDelta::seconds(3)).await;
+        assert_eq!(world.last(), "Both.");
         assert_eq!(server.heard("tools/call"), 1);
     }
 }
