@@ -189,6 +189,32 @@ story! {
 }
 
 story! {
+    /// A call of a sub-agent that its tool rejects is no run, for the others neither.
+    /// Proves CA-12.
+    async fn a_rejected_call_of_a_sub_agent_is_no_run(world: &mut World) {
+        staff(world);
+        world.config.limits.tools = vec![ToolLimitEntry {
+            tool: "json".into(), per_minute: None, per_hour: None, max_usage_count: Some(1),
+            unlimited: false,
+        }];
+        world.guard("{ default = 'allow' }");
+        let rejected = || call("json", json!({ "data": "[" }));
+        world.model_will(delegate("writer", "Read it."));
+        world.model_will(rejected());
+        world.model_will(say("I could not."));
+        world.model_will(rejected());
+        world.model_will(say("Neither could I."));
+        world.ann_says("go").await;
+        assert_eq!(world.last(), "Neither could I.");
+        let results = world.results().await;
+        assert_eq!(results[0], "I could not.");
+        for why in [last(&world.prompts()[2]), &results[1]] {
+            assert!(why.starts_with("Invalid parameters: Invalid JSON"), "{why}");
+        }
+    }
+}
+
+story! {
     /// Several run at the same time, from one call or from several; the answers are in the order of
     /// the tasks.
     /// Proves MC-37, MC-47.

@@ -159,6 +159,17 @@ story! {
 }
 
 story! {
+    /// A call to a tool that its server does not offer ends at once, also shortly after a start.
+    async fn a_tool_that_its_server_does_not_offer_is_not_waited_for(world: &mut World) {
+        FaultyServer::with(world, &json!([tool("echo")]));
+        world.model_will(call("m_other", json!({})));
+        world.model_will(say("There is none."));
+        world.ann_says("do the other thing").await;
+        assert_eq!(world.last(), "There is none.");
+    }
+}
+
+story! {
     /// A tool that declares itself harmless still needs an approval. If its server dies during the
     /// call, the outcome is unknown: it is not run again until a person allows it.
     /// Proves S16, S1, I4.

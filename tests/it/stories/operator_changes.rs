@@ -192,6 +192,29 @@ story! {
     }
 }
 
+story! {
+    /// A node keeps its agents in memory, and still uses changed settings from the next turn on.
+    /// Proves MC-52.
+    async fn a_running_node_uses_changed_settings(world: &mut World) {
+        let served = Served::of(world).await;
+        let token = served.token("tools", Role::Operator).await;
+        let app = world.node().await;
+        for setting in [None, Some(false), Some(true), Some(false)] {
+            if let Some(enabled) = setting {
+                let body = Some(json!({ "enabled": enabled }));
+                let (status, _) = served.ask(&token, Method::PUT, "/tools/delete", body).await;
+                assert_eq!(status, StatusCode::OK);
+            }
+            world.model_will(say("Hello."));
+            let said = world.said("hello");
+            world.takes(&app, "1", said).await;
+            world.settle(&app).await;
+            let is_there = disclosed(world).contains(&"delete".to_owned());
+            assert_eq!(is_there, setting != Some(false), "{setting:?}");
+        }
+    }
+}
+
 /// Only the agent runs tools.
 /// Proves MC-53.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,6 +4,7 @@ use channels::{Place, PlaceKind};
 use chrono::TimeDelta;
 use countersign::testing::{
     agent::limits::UsageTotals,
+    app::App,
     clock::Clock as _,
     journal::ids::ConversationId,
     scripted::{Gate, call, say, wait},
@@ -272,7 +273,8 @@ story! {
 }
 
 story! {
-    /// Each transaction deletes a limited number of rows, and eventually all are deleted.
+    /// Each transaction deletes or seals a limited number of rows, and a round continues until there
+    /// are none.
     async fn more_than_a_slice_is_deleted_in_several(world: &mut World) {
         drop(world.node().await);
         world
@@ -282,11 +284,40 @@ story! {
                 SELECT 'room', 'd' || n.i, n.i FROM n",
             )
             .await;
+        world
+            .tampers(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)
+                INSERT INTO audit_heads (chain, n, hash, sealed)
+                SELECT 'c' || n.i, 1, 'h', 0 FROM n",
+            )
+            .await;
         let (app, now) = (world.node().await, world.clock.now());
         let kept = Retention::default();
         assert!(app.gateway.store.prune("deliveries", &kept, now).await.unwrap());
         assert_eq!(world.rows_of("deliveries").await.len(), 1_500);
         maintained(world).await;
+        assert_eq!(world.rows_of("deliveries").await, [""; 0]);
+        assert_eq!(app.gateway.store.seal(now, None).await.unwrap(), 0, "everything is sealed");
+    }
+}
+
+story! {
+    /// One node at a time does the maintenance, and none that stops.
+    async fn one_node_at_a_time_does_the_maintenance(world: &mut World) {
+        world.model_will(say("Hello."));
+        world.ann_says("hello").await;
+        let (one, other) = (world.node().await, world.node().await);
+        let run = async |app: &App| {
+            maintenance::run_once(&app.worker, &mut Round::default()).await.unwrap();
+        };
+        run(&one).await;
+        world.clock.advance(TimeDelta::days(8));
+        run(&other).await;
+        one.gateway.stop.cancel();
+        run(&one).await;
+        assert_ne!(world.rows_of("deliveries").await, [""; 0]);
+        one.gateway.store.release_duties().await.unwrap();
+        run(&other).await;
         assert_eq!(world.rows_of("deliveries").await, [""; 0]);
     }
 }

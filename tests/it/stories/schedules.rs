@@ -1,5 +1,6 @@
 //! Reminders and scheduled tasks of the agent, on any number of nodes.
 
+use channels::Place;
 use chrono::{DateTime, TimeDelta, Utc};
 use countersign::testing::{
     agent::schedule_rule::Recurrence,
@@ -7,12 +8,13 @@ use countersign::testing::{
     clock::Clock as _,
     gateway::{approvals::relocation, people::ChannelAccess},
     journal::{
-        event::{Event, Outcome},
+        event::{Event, Outcome, Speaker},
         ids::ScheduleId,
         role::Role,
     },
     scripted::{call, calls, say},
     store::{
+        conversations::journal,
         lists::PageRequest,
         schedules::{self, Schedule, ScheduleChange, ScheduleKind, ScheduleState},
     },
@@ -192,6 +194,34 @@ story! {
 }
 
 story! {
+    /// A person who was removed has no access in a group either, nor in the chat that has their id.
+    /// A webhook without a person acts for its group.
+    async fn schedules_run_for_people_with_access_only(world: &mut World) {
+        world.allow = vec!["1".into()];
+        let app = world.node().await;
+        let chat = |chat: &str| Place { chat: chat.into(), ..World::place() };
+        for (place, by, expected) in [
+            (World::group(), "1", true),
+            (World::group(), "2", false),
+            (World::group(), "-70", true),
+            (chat("1"), "1", true),
+            (chat("2"), "2", false),
+        ] {
+            let case = format!("{by} in {}", place.chat);
+            let (worker, now) = (app.worker.clone(), world.clock.now());
+            let by = Speaker { id: by.to_owned(), name: String::new() };
+            let has_access = app.gateway.store.write("access", move |tx| {
+                Box::pin(async move {
+                    let conversation = journal::conversation(tx, "room", &place, now).await?;
+                    scheduler::has_access(tx, &worker, &conversation, &by).await
+                })
+            });
+            assert_eq!(has_access.await.unwrap(), expected, "{case}");
+        }
+    }
+}
+
+story! {
     /// A duplicate is ignored; schedules can be listed, paused and deleted; their number and
     /// frequency are limited.
     /// Proves MC-39.
@@ -321,15 +351,10 @@ story! {
 async fn many(world: &World, app: &App, count: usize, rule: &Recurrence) {
     let mut conversations = Vec::new();
     for chat in 0..20 {
-        let place = channels::Place { chat: chat.to_string(), ..World::place() };
+        let place = Place { chat: chat.to_string(), ..World::place() };
         let now = world.clock.now();
         let begin = app.gateway.store.write("begin", move |tx| {
-            Box::pin(async move {
-                countersign::testing::store::conversations::journal::conversation(
-                    tx, "room", &place, now,
-                )
-                .await
-            })
+            Box::pin(async move { journal::conversation(tx, "room", &place, now).await })
         });
         conversations.push(begin.await.unwrap());
     }
@@ -342,10 +367,7 @@ async fn many(world: &World, app: &App, count: usize, rule: &Recurrence) {
             text: format!("number {n}."),
             rule: rule.clone(),
             zone: "UTC".into(),
-            by: countersign::testing::journal::event::Speaker {
-                id: "1".into(),
-                name: "Ann".into(),
-            },
+            by: Speaker { id: "1".into(), name: "Ann".into() },
             taint: vec![],
             state: ScheduleState::Waiting,
             due_at: world.clock.now() + TimeDelta::seconds(1 + n as i64 % 10),
