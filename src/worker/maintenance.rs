@@ -18,16 +18,18 @@ use crate::{
     texts,
 };
 
-const EVERY: Duration = Duration::from_mins(10);
+/// The interval of the rounds.
+pub(super) const EVERY: Duration = Duration::from_mins(10);
 /// How long a software build is kept after its end.
 const BUILDS_KEPT: TimeDelta = TimeDelta::days(30);
 /// The number of artifact folders, of 256, that one round examines.
 const FOLDERS: u8 = 16;
 
-pub(super) async fn maintain(worker: Arc<Worker>) {
+/// Runs rounds of maintenance until the gateway's `stop`.
+pub async fn maintain(worker: Arc<Worker>, every: Duration) {
     let stop = &worker.gateway.stop;
     let mut round = Round::default();
-    while !stops_within(EVERY, stop).await {
+    while !stops_within(every, stop).await {
         if let Err(problem) = run_once(&worker, &mut round).await {
             tracing::error!(problem = format!("{problem:#}"), "maintenance failed");
         }

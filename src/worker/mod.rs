@@ -163,7 +163,7 @@ impl Worker {
         self.supervise("follow the clock", |worker| periodic::follow_clock(worker.gateway.clone()));
         self.supervise("run schedules", scheduler::tick);
         self.supervise("expire approvals", |worker| periodic::expire(worker.gateway.clone()));
-        self.supervise("maintenance", maintenance::maintain);
+        self.supervise("maintenance", |worker| maintenance::maintain(worker, maintenance::EVERY));
     }
 
     fn supervise<W>(

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     story,
-    support::{stable_output::stable, world::World},
+    support::{process::eventually, stable_output::stable, world::World},
 };
 
 async fn asked(world: &mut World) {
@@ -89,6 +89,25 @@ story! {
         });
         assert_eq!(timeouts.count(), 1);
         assert_eq!((world.last().as_str(), world.deletions()), ("Nobody answered.", 0));
+    }
+}
+
+story! {
+    /// A running node expires approvals by itself.
+    /// Proves A5.
+    async fn a_running_node_expires_approvals(world: &mut World) {
+        let app = world.node().await;
+        app.start();
+        world.model_will(call("delete", json!({ "path": "a.txt" })));
+        world.model_will(say("Nobody answered."));
+        let said = world.said("delete a.txt");
+        world.takes(&app, "1", said).await;
+        let is_asked = async || world.last().contains("[Allow once]").then_some(());
+        eventually("an approval is requested", is_asked).await;
+        world.clock.advance(TimeDelta::minutes(30));
+        let is_told = async || (world.last() == "Nobody answered.").then_some(());
+        eventually("the approval expires", is_told).await;
+        app.stop().await.unwrap();
     }
 }
 

@@ -23,9 +23,20 @@ use countersign::testing::{
 };
 use insta::assert_snapshot;
 use serde_json::json;
-use std::{collections::BTreeSet, fs::File, time::SystemTime};
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    time::{Duration, SystemTime},
+};
 
-use crate::{stories::delegation, story, support::world::World};
+use crate::{
+    stories::delegation,
+    story,
+    support::{
+        process::{PATIENCE, eventually},
+        world::World,
+    },
+};
 
 async fn private_with(world: &World, person: &'static str) -> Option<ConversationId> {
     let store = world.node().await.gateway.store.clone();
@@ -319,6 +330,25 @@ story! {
         one.gateway.store.release_duties().await.unwrap();
         run(&other).await;
         assert_eq!(world.rows_of("deliveries").await, [""; 0]);
+    }
+}
+
+story! {
+    /// A node repeats the maintenance until it stops.
+    async fn maintenance_is_repeated_until_the_node_stops(world: &mut World) {
+        let app = world.node().await;
+        let maintaining = maintenance::maintain(app.worker.clone(), Duration::from_millis(10));
+        let maintaining = tokio::spawn(maintaining);
+        for _ in 0..2 {
+            world.model_will(say("Hello."));
+            world.ann_says("hello").await;
+            world.clock.advance(TimeDelta::days(8));
+            let is_pruned = async || world.rows_of("deliveries").await.is_empty().then_some(());
+            eventually("old rows are deleted", is_pruned).await;
+        }
+        assert!(!maintaining.is_finished());
+        app.gateway.stop.cancel();
+        tokio::time::timeout(PATIENCE, maintaining).await.expect("it ends").unwrap();
     }
 }
 

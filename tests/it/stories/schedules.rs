@@ -27,7 +27,9 @@ use serde_json::{Value, json};
 
 use crate::{
     story,
-    support::{http::Served, stable_output::stable, tools::Page, world::World},
+    support::{
+        http::Served, process::eventually, stable_output::stable, tools::Page, world::World,
+    },
 };
 
 /// The outcomes of a tool's calls.
@@ -385,6 +387,20 @@ async fn many(world: &World, app: &App, count: usize, rule: &Recurrence) {
         64,
     ))
     .await;
+}
+
+story! {
+    /// A running node runs schedules by itself.
+    /// Proves MC-39.
+    async fn a_running_node_runs_schedules(world: &mut World) {
+        let app = world.node().await;
+        app.start();
+        many(world, &app, 3, &Recurrence::Once).await;
+        world.clock.advance(TimeDelta::seconds(11));
+        let are_shown = async || (world.room.messages().len() == 3).then_some(());
+        eventually("three reminders are shown", are_shown).await;
+        app.stop().await.unwrap();
+    }
 }
 
 story! {
