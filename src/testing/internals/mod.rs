@@ -209,9 +209,9 @@ pub mod worker {
         pub use crate::worker::erasure::erase;
     }
     pub mod maintenance {
-        pub use crate::worker::maintenance::{Round, run_once};
+        pub use crate::worker::maintenance::{Round, maintain, run_once};
     }
     pub mod scheduler {
-        pub use crate::worker::scheduler::fire_due;
+        pub use crate::worker::scheduler::{fire_due, has_access};
     }
 }

@@ -31,6 +31,11 @@ pub mod builder {
         pub use crate::tools::builder::toolchain::Toolchains;
     }
 }
+pub mod contract {
+    pub mod elicit {
+        pub use crate::tools::contract::elicit::ElicitationPrompt;
+    }
+}
 pub mod documents {
     pub use crate::tools::documents::{Branding, tools};
     pub mod confined_jobs {

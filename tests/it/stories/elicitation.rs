@@ -7,7 +7,7 @@ use countersign::testing::{
     crash,
     gateway::{approvals, deliver},
     journal::event::{Event, VISITOR},
-    scripted::{Gate, call, say, wait},
+    scripted::{Gate, call, calls, say, wait},
 };
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -16,7 +16,12 @@ use std::sync::Arc;
 use super::mcp::{FaultyServer, tool};
 use crate::{
     story,
-    support::{process::eventually, stable_output::stable, tools::Tell, world::World},
+    support::{
+        process::eventually,
+        stable_output::stable,
+        tools::{Ask, Tell},
+        world::World,
+    },
 };
 
 /// A call that is running together with its world.
@@ -358,6 +363,40 @@ story! {
         call.ends(world).await;
         assert_eq!(world.last(), "Then not.");
         assert_eq!(world.results().await, ["Nobody answered."]);
+    }
+}
+
+story! {
+    /// When a call ends, the questions of the calls beside it stay open.
+    async fn only_the_question_of_the_call_that_ends_is_withdrawn(world: &mut World) {
+        let (hasty, patient) = (Gate::new(), Gate::new());
+        world.tools =
+            vec![Arc::new(Ask("hasty", hasty.clone())), Arc::new(Ask("patient", patient))];
+        world.model_will(calls(vec![("hasty".into(), json!({})), ("patient".into(), json!({}))]));
+        world.model_will(say("Answered."));
+        let (app, said) = (world.node().await, world.said("ask me"));
+        world.takes(&app, "1", said).await;
+        let worker = app.worker.clone();
+        let turn = tokio::spawn(async move {
+            assert_ne!(worker.advance_ready().await.unwrap(), 0);
+        });
+        let call = UnderWay { app, turn };
+        let shown = async |world: &World, label: &str| {
+            deliver::deliver_ready(&call.app.gateway).await.unwrap();
+            let messages = world.room.messages();
+            messages.iter().any(|message| message.buttons.iter().any(|(own, _)| own == label))
+        };
+        for label in ["hasty", "patient"] {
+            eventually(label, async || shown(world, label).await.then_some(())).await;
+        }
+        hasty.open();
+        let is_withdrawn = async || (!shown(world, "hasty").await).then_some(());
+        eventually("the first question is withdrawn", is_withdrawn).await;
+        let press = world.press("patient");
+        world.takes(&call.app, "1", press).await;
+        call.ends(world).await;
+        assert_eq!(world.last(), "Answered.");
+        assert_eq!(world.results().await, ["gave up", "Given(\"patient\")"]);
     }
 }
 

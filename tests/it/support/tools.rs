@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use countersign::testing::{
     agent::catalog::{ApprovalMode, EffectClass, Subject, Tier, ToolSpec},
     scripted::Gate,
-    tools::{Context, Output, Tool, ToolError},
+    tools::{Context, Output, Tool, ToolError, contract::elicit::ElicitationPrompt},
 };
 use serde_json::{Value, json};
 use std::sync::{
@@ -99,5 +99,26 @@ impl Tool for Tell {
         self.0.stand().await;
         context.people.notify(&context.call, "Sign in, please.".to_owned()).await;
         Ok(Output::text("told"))
+    }
+}
+
+/// A tool that asks the person for a button with its own name, until its gate is opened.
+pub struct Ask(pub &'static str, pub Gate);
+
+#[async_trait]
+impl Tool for Ask {
+    fn spec(&self) -> ToolSpec {
+        let parameters = json!({ "type": "object", "properties": {} });
+        ToolSpec::read_only(self.0, "Asks", parameters)
+    }
+
+    async fn run(&self, _arguments: Value, context: &Context) -> Result<Output, ToolError> {
+        let (server, options) = (self.0.to_owned(), vec![self.0.to_owned()]);
+        let prompt = ElicitationPrompt { server, options, ..ElicitationPrompt::default() };
+        let answer = tokio::select! {
+            answer = context.people.ask(&context.call, prompt) => format!("{answer:?}"),
+            () = self.1.stand() => "gave up".to_owned(),
+        };
+        Ok(Output::text(answer))
     }
 }
