@@ -56,9 +56,14 @@ async fn holding(world: &World, pattern: &str) -> Vec<&'static str> {
     tables
 }
 
-fn files(folder: &Path) -> usize {
+/// The names of all files in a folder and its subfolders.
+fn files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().map(Result::unwrap);
-    entries.map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { 1 }).sum()
+    let names = entries.map(|entry| match entry.path() {
+        path if path.is_dir() => files(&path),
+        _ => vec![entry.file_name().to_string_lossy().into_owned()],
+    });
+    names.flatten().collect()
 }
 
 story! {
@@ -104,7 +109,8 @@ story! {
 }
 
 story! {
-    /// The model's copy of a picture is erased with its sender, also in shared conversations.
+    /// The model's copy of a picture is erased with its sender, also in shared conversations, and
+    /// so is the sender's workspace.
     /// Proves CA-36.
     async fn pictures_are_erased_with_their_sender(world: &mut World) {
         world.config.models[0].vision = Some(true);
@@ -116,11 +122,14 @@ story! {
         world.model_will(say("The same river."));
         let what = with_file(world, "and this?", ("f", "holiday-of-ann.jpg"));
         world.happens_at(World::group(), ("1", &[]), what).await;
-        let artifacts = world.config.data_dir.join("artifacts");
-        assert!(files(&artifacts) >= 1);
+        let [artifacts, workspaces] =
+            ["artifacts", "workspaces"].map(|folder| world.config.data_dir.join(folder));
+        assert!(!files(&artifacts).is_empty());
+        assert!(files(&workspaces).contains(&"a.jpg".to_owned()));
         assert!(holding(world, "holiday-of-ann").await.contains(&"events"));
         erases(world, "1").await;
-        assert_eq!(files(&artifacts), 0);
+        assert_eq!(files(&artifacts), [""; 0]);
+        assert!(!files(&workspaces).contains(&"a.jpg".to_owned()));
         assert_eq!(holding(world, "holiday-of-ann").await, [""; 0]);
     }
 }

@@ -292,6 +292,9 @@ story! {
         let (status, erased) = served.ask(&owner, Method::DELETE, content, None).await;
         assert_eq!((status, &erased["events"]), (StatusCode::OK, &json!(1)), "{erased}");
         assert_eq!(erased["conversations"].as_array().unwrap().len(), 1);
+        let own = erased["conversations"][0].as_str().unwrap();
+        let kept = world.rows_of("conversations").await;
+        assert!(kept.len() == 1 && !kept[0].contains(own), "{own}: {kept:?}");
         assert_eq!(holding(world, "plum").await, [""; 0]);
         assert_eq!(holding(world, "pears").await, ["events"]);
         let verified = served.get(&owner, "/audit/verification").await;
