@@ -338,6 +338,7 @@ mod tests {
         },
     };
     use futures::FutureExt as _;
+    use tokio::sync::Notify;
 
     /// Without a free permit, nothing can be claimed and the database is not queried.
     #[tokio::test]
@@ -547,6 +548,37 @@ mod tests {
     #[tokio::test]
     async fn an_expired_lease_is_taken_over_on_postgres() {
         an_expired_lease_is_taken_over(on_postgres().await).await;
+    }
+
+    /// A row behind one that is ending at this moment stays due, since nothing else would make it due
+    /// again.
+    #[tokio::test]
+    async fn a_row_behind_one_that_is_ending_stays_due_on_postgres() {
+        let scratch = on_postgres().await;
+        scratch.fill("tg", 1, 2).await;
+        scratch.run("UPDATE outbox SET due_at = 0".into()).await;
+        let (ending, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (begun, ends) = (ending.clone(), end.clone());
+        let first = scratch.store.write("test", move |tx| {
+            Box::pin(async move {
+                sql!(tx, execute, "UPDATE outbox SET status = 'sent' WHERE id = 'tg1-1'");
+                begun.notify_one();
+                ends.notified().await;
+                Ok(())
+            })
+        });
+        let claiming = async {
+            ending.notified().await;
+            let claimed = scratch.claim("tg", 9).await;
+            end.notify_one();
+            claimed
+        };
+        let (first, early) = tokio::join!(first, claiming);
+        first.unwrap();
+        assert!(early.is_empty(), "the first has not ended");
+        let next = scratch.claim("tg", 9).await;
+        assert_eq!(next.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["tg1-2"]);
+        scratch.end().await;
     }
 
     /// After a failed claim, leases may have expired: nothing is claimed without renewing them first.

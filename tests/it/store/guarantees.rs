@@ -288,6 +288,27 @@ async fn a_stopped_node_holds_no_leases() {
     world.end().await;
 }
 
+/// A node does not act on a duty whose row was locked for so long that the duty has almost expired.
+/// Proves I7.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_duty_that_took_too_long_is_not_held() {
+    let mut world = World::on_postgres().await;
+    world.config.store.lease_duration = "1s".into();
+    let store = world.node().await.gateway.store.clone();
+    assert!(store.hold_duty(DutyKind::Maintenance).await.unwrap().is_some());
+    let mut other = PgConnection::connect(&world.config.store_url()).await.unwrap();
+    let mut locking = other.begin().await.unwrap();
+    sqlx::query("UPDATE leases SET fence = fence").execute(&mut *locking).await.unwrap();
+    let mut late = std::pin::pin!(store.hold_duty(DutyKind::Maintenance));
+    let early = tokio::time::timeout(Duration::from_millis(800), &mut late).await;
+    assert!(early.is_err(), "it waits for the other transaction");
+    locking.rollback().await.unwrap();
+    assert!(late.await.unwrap().is_none());
+    assert!(store.hold_duty(DutyKind::Maintenance).await.unwrap().is_some());
+    drop(other);
+    world.end().await;
+}
+
 /// Of two deadlocked transactions PostgreSQL aborts one, which is run again.
 /// Proves R4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

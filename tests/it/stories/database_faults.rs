@@ -10,7 +10,7 @@ use countersign::testing::{
         event::{Event, Outcome, Speaker},
         ids::ConversationId,
     },
-    scripted::{Gate, call, say, wait},
+    scripted::{Gate, call, calls, say, wait},
     store::{
         approvals::grants,
         conversations::record::{ConversationChange, Precondition, Recorded},
@@ -31,8 +31,9 @@ use tokio::sync::Notify;
 use crate::{
     story,
     support::{
+        process::eventually,
         stable_output::stable,
-        tools::Tell,
+        tools::{Hold, Tell},
         world::{World, hold_transaction},
     },
 };
@@ -227,17 +228,27 @@ story! {
     /// Proves I4.
     async fn a_turn_that_is_given_up_keeps_the_results_of_its_calls(world: &mut World) {
         refuses_messages_with(world, "Sign in").await;
-        let gate = Gate::new();
-        world.tools = vec![Arc::new(Tell(gate.clone()))];
-        world.model_will(call("tell", json!({})));
-        let (app, said) = (world.node().await, world.said("tell me"));
+        let (first, second) = (Gate::new(), Gate::new());
+        world.tools = vec![Arc::new(Tell(first.clone())), Arc::new(Hold(second.clone()))];
+        world.model_will(calls(["tell", "hold"].map(|tool| (tool.to_owned(), json!({}))).into()));
+        let (app, said) = (world.node().await, world.said("go"));
         world.takes(&app, "1", said).await;
-        gate.open();
-        assert_eq!(app.worker.advance_ready().await.unwrap(), 1);
-        assert_eq!((world.results().await, world.shown()), (vec!["told".to_owned()], String::new()));
-        world.model_will(say("Told."));
+        first.open();
+        let meanwhile = async {
+            let told = async || {
+                let events = world.rows_of("events").await;
+                events.iter().any(|event| event.contains("\"told\"")).then_some(())
+            };
+            eventually("the first result is recorded", told).await;
+            second.open();
+        };
+        let (advanced, ()) = tokio::join!(app.worker.advance_ready(), meanwhile);
+        assert_eq!(advanced.unwrap(), 1);
+        assert_eq!(world.results().await, ["told", "held"]);
+        assert_eq!(world.shown(), "");
+        world.model_will(say("Both."));
         world.time_passes(TimeDelta::seconds(3)).await;
-        assert_eq!((world.results().await.len(), world.shown()), (1, "Told.".to_owned()));
+        assert_eq!((world.results().await.len(), world.shown()), (2, "Both.".to_owned()));
     }
 }
 

@@ -159,6 +159,29 @@ story! {
 }
 
 story! {
+    /// Tasks that do not fit leave their room to smaller delegations of the same reply.
+    /// Proves S13.
+    async fn a_delegation_that_does_not_fit_takes_no_room(world: &mut World) {
+        staff(world);
+        let delegation = |count: usize| {
+            let tasks = vec![json!({ "agent": "writer", "task": "write" }); count];
+            ("delegate".to_owned(), json!({ "tasks": tasks }))
+        };
+        world.model_will(calls([8, 6, 8, 2, 1].map(delegation).into()));
+        for _ in 0..16 {
+            world.model_will(say("Written."));
+        }
+        world.model_will(say("Sixteen are done."));
+        world.ann_says("go").await;
+        assert_eq!(world.last(), "Sixteen are done.");
+        assert_eq!(tasks(world, "ended").await, 16);
+        let results = world.results().await;
+        let refused = results.iter().filter(|result| result.starts_with("Not delegated"));
+        assert_eq!((results.len(), refused.count()), (5, 2), "{results:?}");
+    }
+}
+
+story! {
     /// The number of runs of a tool is limited for a conversation with all its sub-agents, which
     /// count each other's runs.
     /// Proves CA-03, CA-12.

@@ -254,6 +254,49 @@ story! {
     }
 }
 
+/// A call sends that file of Ann while another call is running. Returns whether it is shown before
+/// the other call ends.
+async fn is_shown_at_once(world: &mut World, name: &str) -> bool {
+    let gate = Gate::new();
+    world.tools = vec![Arc::new(Hold(gate.clone()))];
+    let send = json!({ "filePath": format!("inbox/{name}") });
+    world.model_will(calls(vec![("send_file".into(), send), ("hold".into(), json!({}))]));
+    world.model_will(say("Here it is."));
+    let app = world.node().await;
+    let sent = with_file(world, "go", ("f", name));
+    world.takes(&app, "1", sent).await;
+    let meanwhile = async {
+        gate.reached().await;
+        let waits = async || {
+            let rows = world.rows_of("outbox").await;
+            rows.iter().any(|row| row.contains(name)).then_some(())
+        };
+        eventually("the file is in the outbox", waits).await;
+        deliver_ready(&app.gateway).await.unwrap();
+        let is_shown = world.room.messages().last().is_some_and(|last| last.file.is_some());
+        gate.open();
+        is_shown
+    };
+    let (advanced, is_shown) = tokio::join!(app.worker.advance_ready(), meanwhile);
+    advanced.unwrap();
+    world.clock.advance(TimeDelta::seconds(4));
+    world.settle(&app).await;
+    assert_eq!(world.last(), "Here it is.");
+    is_shown
+}
+
+story! {
+    /// Only pictures wait for other calls, and only where there are albums.
+    async fn files_without_an_album_do_not_wait(world: &mut World) {
+        world.room.has_file("f", "one,two\n");
+        assert!(is_shown_at_once(world, "a.csv").await);
+        world.room.has_file("f", PHOTO);
+        assert!(!is_shown_at_once(world, "b.jpg").await);
+        world.room.limits.album = 1;
+        assert!(is_shown_at_once(world, "c.jpg").await);
+    }
+}
+
 story! {
     /// An album whose response was lost may have been sent, so the retry carries a mark.
     /// Proves M3.
