@@ -170,6 +170,22 @@ story! {
 }
 
 story! {
+    /// An approved call whose server no longer offers the tool ends at once, also shortly after a
+    /// start.
+    async fn an_approved_call_of_a_tool_that_is_gone_is_not_waited_for(world: &mut World) {
+        let server = FaultyServer::with(world, &json!([tool("echo")]));
+        world.model_will(call("m_echo", json!({})));
+        world.ann_says("echo").await;
+        std::fs::write(server.folder.join("tools.json"), json!([tool("other")]).to_string())
+            .unwrap();
+        world.model_will(say("There is none any more."));
+        world.ann_presses("Allow once").await;
+        assert_eq!(world.last(), "There is none any more.");
+        assert_eq!(server.heard("tools/call"), 0);
+    }
+}
+
+story! {
     /// A tool that declares itself harmless still needs an approval. If its server dies during the
     /// call, the outcome is unknown: it is not run again until a person allows it.
     /// Proves S16, S1, I4.
