@@ -212,7 +212,7 @@ story! {
 }
 
 story! {
-    /// A call of a sub-agent that its tool rejects is no run, for the others neither.
+    /// A call that its tool rejects is no run, neither of the sub-agent nor of the whole delegation.
     /// Proves CA-12.
     async fn a_rejected_call_of_a_sub_agent_is_no_run(world: &mut World) {
         staff(world);

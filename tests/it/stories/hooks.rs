@@ -139,8 +139,9 @@ story! {
     }
 }
 
-/// Whether a hook of this size lets the model answer, and the size of the last input that it read.
-async fn is_answered(world: &mut World, then: &str, max_bytes: Option<usize>) -> (bool, usize) {
+/// Whether the model answers beside a hook with this limit, and the size of the last input that the
+/// hook has read.
+async fn answers_beside(world: &mut World, then: &str, max_bytes: Option<usize>) -> (bool, usize) {
     let (program, given) = script(world, "gate", HookPoint::BeforeLlm, then);
     let on_failure = Some(OnFailure::Stop);
     world.config.hooks = vec![HookEntry { max_bytes, on_failure, ..program }];
@@ -154,13 +155,13 @@ story! {
     /// The input and the answer of a hook may have `max_bytes` bytes each. If either has more, the
     /// hook has failed.
     async fn the_input_and_the_answer_of_a_hook_are_bounded(world: &mut World) {
-        let (passes, size) = is_answered(world, "true", None).await;
+        let (passes, size) = answers_beside(world, "true", None).await;
         assert!(passes && size > 100, "{size} bytes");
-        assert!(is_answered(world, "true", Some(size)).await.0);
-        assert!(!is_answered(world, "true", Some(size - 1)).await.0);
+        assert!(answers_beside(world, "true", Some(size)).await.0);
+        assert!(!answers_beside(world, "true", Some(size - 1)).await.0);
         let prints = |bytes: usize| format!("head -c {bytes} /dev/zero | tr '\\0' ' '");
-        assert!(is_answered(world, &prints(9_000), Some(9_000)).await.0);
-        assert!(!is_answered(world, &prints(9_001), Some(9_000)).await.0);
+        assert!(answers_beside(world, &prints(9_000), Some(9_000)).await.0);
+        assert!(!answers_beside(world, &prints(9_001), Some(9_000)).await.0);
     }
 }
 
