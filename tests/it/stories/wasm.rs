@@ -4,7 +4,7 @@ use countersign::testing::{
     agent::catalog::Domain,
     app::App,
     journal::{event::Event, role::Role},
-    scripted::{call, say},
+    scripted::{Gate, call, say, wait},
     store::tools::pins::{self, MODULES, Reviewed, TrustOutcome},
     tools::wasm::modules::ModuleState,
 };
@@ -187,5 +187,30 @@ story! {
         world.model_will(call("launch", json!({ "say": "go" })));
         world.ann_says("launch it").await;
         assert_snapshot!(world.last(), @"Allow **launch**? … Requested by Ann. Open until 2026-05-04 10:30 UTC, code `<code>`. [Allow once] [Allow in this conversation] [Always…] [Deny]");
+    }
+}
+
+story! {
+    /// A tool that is added during a turn can be used in the same turn.
+    async fn a_tool_that_is_added_during_a_turn_can_be_used(world: &mut World) {
+        let gate = Gate::new();
+        world.model_will(wait(&gate));
+        world.model_will(call("rare", json!({})));
+        world.model_will(call("launch", json!({ "say": "go" })));
+        let (app, said) = (world.node().await, world.said("launch it"));
+        world.takes(&app, "1", said).await;
+        let adding = async {
+            gate.reached().await;
+            let once = Component::new("launch", Guest::Echo).with_effect(GuestEffect::AtMostOnce);
+            drop_in(world, "rocket", &once.bytes(), "");
+            app.update_wasm_tools().await.unwrap();
+            trust(&app, "rocket").await;
+            app.update_wasm_tools().await.unwrap();
+            gate.open();
+        };
+        let (advanced, ()) = tokio::join!(app.worker.advance_ready(), adding);
+        advanced.unwrap();
+        world.settle(&app).await;
+        assert!(world.last().starts_with("Allow **launch**?"), "{}", world.shown());
     }
 }
