@@ -343,3 +343,38 @@ async fn release(tx: &mut Tx<'_>, lease: Lease) -> Result<()> {
     tx.wakeups.conversations.push(lease.conversation);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::scratch::{Scratch, on_postgres, on_sqlite};
+
+    /// A call whose grant has been used or revoked in the meantime does not start, and its turn
+    /// judges it again.
+    async fn a_call_does_not_start_without_its_grant(scratch: Scratch) {
+        scratch.begin_conversation().await;
+        let (store, now) = (scratch.store.clone(), DateTime::UNIX_EPOCH);
+        let claimed = store.claim(1, now).await.unwrap().pop().expect("it is ready");
+        for (spends, recorded) in
+            [(vec![GrantId::new()], Recorded::Behind), (vec![], Recorded::Done)]
+        {
+            let events = vec![Event::ToolStarted { call: "x".into() }];
+            let change =
+                ConversationChange { events, spends, seen: 1, ..ConversationChange::default() };
+            assert_eq!(store.record(&claimed.lease, change, now).await.unwrap(), recorded);
+            assert_eq!(scratch.count("events").await, i64::from(recorded == Recorded::Done));
+        }
+        drop((claimed, store));
+        scratch.end().await;
+    }
+
+    #[tokio::test]
+    async fn a_call_does_not_start_without_its_grant_on_sqlite() {
+        a_call_does_not_start_without_its_grant(on_sqlite().await).await;
+    }
+
+    #[tokio::test]
+    async fn a_call_does_not_start_without_its_grant_on_postgres() {
+        a_call_does_not_start_without_its_grant(on_postgres().await).await;
+    }
+}
