@@ -386,6 +386,18 @@ impl Tool for Endless {
     }
 }
 
+/// Waits until the lease was renewed twice: the first renewal may have been in progress.
+async fn is_renewed(world: &World) {
+    let mut seen = std::collections::BTreeSet::new();
+    let renewed = async {
+        while seen.len() < 3 {
+            seen.insert(lease_until(world).await);
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(6), renewed).await.expect("the lease is renewed");
+}
+
 async fn lease_until(world: &World) -> String {
     use sqlx::Connection as _;
     let sql = "SELECT MAX(lease_until) FROM conversations";
@@ -414,21 +426,12 @@ story! {
         let said = world.said("go");
         world.takes(&app, "1", said).await;
         begun.notified().await;
+        is_renewed(world).await;
         let stopping = app.stop();
         let watching = async {
             app.gateway.stop.cancelled().await;
-            let before = lease_until(world).await;
-            // Until the second heartbeat: one may have been in progress.
-            let mut seen = std::collections::BTreeSet::from([before]);
-            let renewed = async {
-                while seen.len() < 3 {
-                    seen.insert(lease_until(world).await);
-                    tokio::task::yield_now().await;
-                }
-            };
-            let renewed = tokio::time::timeout(Duration::from_secs(6), renewed).await;
+            is_renewed(world).await;
             end.notify_one();
-            renewed.expect("leases are renewed while the node stops");
         };
         let (stopped, ()) = tokio::join!(stopping, watching);
         stopped.unwrap();
