@@ -327,7 +327,7 @@ async fn expire(tx: &mut Tx<'_>, approval: &Approval, now: DateTime<Utc>) -> Res
 }
 
 /// Commits the update, the event, the grant and the final form of the message together, exactly
-/// once.
+/// once. The caller has locked the conversation.
 async fn resolve(
     tx: &mut Tx<'_>,
     approval: &Approval,
@@ -335,7 +335,6 @@ async fn resolve(
     now: DateTime<Utc>,
 ) -> Result<bool> {
     let ApprovalEnd { status, decision, by, name, channel, grant } = end;
-    journal::lock(tx, &approval.conversation).await?;
     let first = approval_store::resolve(tx, &approval.id, status, &name, now).await?;
     if !first {
         return Ok(false);

@@ -11,7 +11,7 @@ use crate::{
         Tx,
         conversations::journal,
         db::sql,
-        outbox::{self, Due, OutboxRow},
+        outbox::{self, Due, OutboxRow, Position},
     },
 };
 
@@ -48,8 +48,7 @@ pub async fn redraw(
     what: Outgoing,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let seq = journal::last_seq(tx, &approval.shown_in).await?;
-    let part = outbox::next_part(tx, &approval.shown_in, seq).await?;
+    let Position { seq, part } = outbox::end(tx, &approval.shown_in).await?;
     let edits = Some(approval.message.clone());
     let row = OutboxRow {
         id: OutboxId::new(),
@@ -70,8 +69,7 @@ pub async fn send_outcome(
     what: &Outgoing,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let seq = journal::last_seq(tx, conversation).await?;
-    let part = outbox::next_part(tx, conversation, seq).await?;
+    let Position { seq, part } = outbox::end(tx, conversation).await?;
     let row = OutboxRow {
         id: OutboxId::new(),
         seq,

@@ -102,10 +102,27 @@ pub async fn put_before_answers(
 }
 
 row! {
-    struct Position {
+    /// A position in the outbox of a conversation.
+    pub(super) struct Position {
         seq: Seq,
         part: i64,
     }
+}
+
+/// The position after everything that is shown at the last event.
+pub(super) async fn end(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Position> {
+    Ok(sql!(
+        tx,
+        fetch_one,
+        "
+        -- end of the outbox
+        SELECT c.last_seq AS seq,
+               (SELECT COALESCE(MAX(o.part), -1) + 1 FROM outbox o
+                WHERE o.conversation = c.id AND o.seq = c.last_seq) AS part
+        FROM conversations c
+        WHERE c.id = $1",
+        conversation.as_str()
+    ))
 }
 
 async fn first_unattempted_answer(

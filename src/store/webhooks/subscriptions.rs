@@ -151,6 +151,14 @@ pub(super) async fn unsubscribe(tx: &mut Tx<'_>, subscription: &str) -> Result<(
 
 /// Queues a delivery for each subscriber of the topic.
 pub async fn note(tx: &mut Tx<'_>, topic: Topic, data: Value, now: DateTime<Utc>) -> Result<()> {
+    for subscription in subscribers(tx, topic).await? {
+        queue(tx, &subscription, &topic.name(), &data, now).await?;
+    }
+    Ok(())
+}
+
+/// The subscriptions with this topic.
+async fn subscribers(tx: &mut Tx<'_>, topic: Topic) -> Result<Vec<String>> {
     let name = topic.name();
     let subscriptions: Vec<(String, String)> = sql!(
         tx,
@@ -159,12 +167,9 @@ pub async fn note(tx: &mut Tx<'_>, topic: Topic, data: Value, now: DateTime<Utc>
         -- subscribers
         SELECT name, topics FROM subscriptions"
     );
-    for (subscription, topics) in subscriptions {
-        if topics.split_whitespace().any(|topic| topic == name) {
-            queue(tx, &subscription, &name, &data, now).await?;
-        }
-    }
-    Ok(())
+    let has_topic = |topics: &str| topics.split_whitespace().any(|topic| topic == name);
+    let matching = subscriptions.into_iter().filter(|(_, topics)| has_topic(topics));
+    Ok(matching.map(|(subscription, _)| subscription).collect())
 }
 
 /// The topic of deliveries that operators send to test a subscription. Nobody subscribes to it.
@@ -243,11 +248,18 @@ async fn note_of(
     mut data: Value,
     now: DateTime<Utc>,
 ) -> Result<()> {
+    let subscriptions = subscribers(tx, topic).await?;
+    if subscriptions.is_empty() {
+        return Ok(());
+    }
     let (channel, place) = places::place(tx, conversation).await?;
     data["conversation"] = json!(conversation);
     data["channel"] = json!(channel);
     data["chat"] = json!(place.chat);
-    note(tx, topic, data, now).await
+    for subscription in subscriptions {
+        queue(tx, &subscription, &topic.name(), &data, now).await?;
+    }
+    Ok(())
 }
 
 pub(in crate::store) async fn asked(
