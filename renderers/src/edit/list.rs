@@ -1,16 +1,16 @@
 //! The rows of a list for a mail merge: CSV, JSON or the first sheet of a workbook.
 
 use calamine::{Data, Reader as _, Xlsx, open_workbook_from_rs};
-use serde_json::{Map, Value};
-use std::io::Cursor;
+use serde_json::{Map, Number, Value};
+use std::{io::Cursor, iter};
 
 use super::{EditError, invalid, parts::PackageParts, tree};
 use crate::{
-    number_text::general,
+    number_text::Separators,
     read::{
         Kind,
         archive::Archive,
-        charset, kind, limits, sheets,
+        charset, kind, limits, pptx, sheets,
         workbook::{Rows, Workbook},
     },
     records::Records,
@@ -22,7 +22,10 @@ use crate::{
 pub fn rows(name: &str, bytes: &[u8], template: &[u8]) -> Result<Vec<Value>, EditError> {
     limits::input(bytes)?;
     match kind::of(name, bytes)? {
-        Kind::Xlsx => workbook(bytes, Notation::of_language(language(template)?.as_deref())),
+        Kind::Xlsx => {
+            let notation = Notation::of_language(language(template)?.as_deref());
+            workbook(bytes, notation.separators())
+        }
         Kind::Json => json(&charset::decode(bytes)),
         Kind::Csv | Kind::Text => {
             let text = charset::decode(bytes);
@@ -45,27 +48,32 @@ fn json(text: &str) -> Result<Vec<Value>, EditError> {
 
 /// The language of a template, such as `de-DE`, if it has one.
 fn language(template: &[u8]) -> Result<Option<String>, EditError> {
+    let slides = pptx::slides(&mut Archive::open(template)?)?;
     let mut parts = PackageParts::open(template)?;
-    let mut names = parts.names();
-    names.retain(|name| name == "word/styles.xml" || name.starts_with("ppt/slides/slide"));
-    names.sort();
-    let Some(name) = names.first() else { return Ok(None) };
-    let mut nodes = parts.tree(name)?;
-    let mut language = None;
-    tree::root(name, &mut nodes)?.each(&mut |element| {
-        if language.is_none() {
-            language = match element.local() {
-                // The defaults of Word come first.
-                "lang" => element.attribute("w:val"),
-                "rPr" => element.attribute("lang"),
-                _ => None,
-            };
+    for name in iter::once("word/styles.xml".to_owned()).chain(slides) {
+        if !parts.has(&name) {
+            continue;
         }
-    });
-    Ok(language)
+        let mut nodes = parts.tree(&name)?;
+        let mut language = None;
+        tree::root(&name, &mut nodes)?.each(&mut |element| {
+            if language.is_none() {
+                language = match element.local() {
+                    // The defaults of Word come first.
+                    "lang" => element.attribute("w:val"),
+                    "rPr" => element.attribute("lang"),
+                    _ => None,
+                };
+            }
+        });
+        if language.is_some() {
+            return Ok(language);
+        }
+    }
+    Ok(None)
 }
 
-fn workbook(bytes: &[u8], notation: Notation) -> Result<Vec<Value>, EditError> {
+fn workbook(bytes: &[u8], separators: Separators) -> Result<Vec<Value>, EditError> {
     PackageParts::open(bytes)?;
     let damaged = |error: calamine::XlsxError| {
         EditError::Invalid(format!("The list could not be read: {error}."))
@@ -75,71 +83,49 @@ fn workbook(bytes: &[u8], notation: Notation) -> Result<Vec<Value>, EditError> {
     let range = range.map_err(damaged)?;
     let cells = range.get_size().0 as u64 * range.get_size().1 as u64;
     limits::within(cells, limits::CELLS as u64, "cells in the list")?;
-    let shown = shown_cells(bytes, &book.sheet_names().into_iter().next().unwrap_or_default())?;
+    let name = book.sheet_names().into_iter().next().unwrap_or_default();
+    let numbers = numbers(bytes, &name, separators)?;
     let (top, left) = range.start().unwrap_or_default();
     let rows = range.rows().zip(top..).map(|(cells, row)| {
-        let shown = |column: u32| shown.get(&row)?.get(&column).map(String::as_str);
+        let number = |column| numbers.get(&row)?.get(&column).map(String::as_str);
         let cells = cells.iter().zip(left..);
-        cells.map(|(cell, column)| value(cell, shown(column), notation)).collect()
+        cells.map(|(cell, column)| value(cell, number(column))).collect()
     });
     Ok(objects(rows.collect()))
 }
 
-/// The cells of a sheet as the workbook shows them in English.
-fn shown_cells(bytes: &[u8], sheet: &str) -> Result<Rows, EditError> {
+/// The numbers of a sheet as the workbook shows them, with these separators.
+fn numbers(bytes: &[u8], sheet: &str, separators: Separators) -> Result<Rows, EditError> {
     let mut archive = Archive::open(bytes)?;
     let book = Workbook::open(&mut archive)?;
-    let sheet = limits::name(sheet);
-    let Some(sheet) = book.sheets.iter().find(|part| part.name == sheet) else {
-        return Ok(Rows::new());
+    let name = limits::name(sheet);
+    let Some(sheet) = book.sheets.iter().find(|part| part.name == name) else {
+        return invalid(format!("The sheet {sheet:?} of the list could not be read."));
     };
-    Ok(book.cells_without_links(&mut archive, sheet, limits::CELLS)?.rows)
+    let cells = book.fields(&mut archive, sheet, separators, limits::CELLS)?;
+    if cells.is_cut {
+        return invalid("The list has more than 8 MiB of text.");
+    }
+    Ok(cells.rows)
 }
 
-/// A cell. `shown` is how the workbook shows it in English. Dates are in ISO 8601.
-fn value(cell: &Data, shown: Option<&str>, notation: Notation) -> Value {
+/// A cell. `number` is how the workbook shows it if it is a number; `None` if it shows nothing. Dates
+/// are in ISO 8601.
+fn value(cell: &Data, number: Option<&str>) -> Value {
     match cell {
         Data::Empty | Data::Error(_) => Value::String(String::new()),
-        Data::Int(number) => (*number).into(),
-        Data::Float(number) => number_value(*number, shown, notation),
+        Data::Int(_) | Data::Float(_) => number_value(number.unwrap_or_default()),
         Data::Bool(is) => (*is).into(),
         other => Value::String(sheets::shown(other)),
     }
 }
 
-/// A number, or the text that the workbook shows if it differs. Whole numbers have no point, and numbers
-/// without a format keep their digits.
-fn number_value(number: f64, shown: Option<&str>, notation: Notation) -> Value {
-    // Spreadsheet programs show at most fifteen digits, so that 0.1 + 0.2 is 0.3.
-    let rounded = format!("{number:.14E}").parse().unwrap_or(number);
-    let plain: Value = if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
-        (rounded as i64).into()
-    } else {
-        rounded.into()
-    };
-    let digits = plain.to_string();
-    let english = shown.filter(|shown| *shown != general(number)).unwrap_or(&digits);
-    let text = separated(english, notation);
-    if text == digits { plain } else { Value::String(text) }
-}
-
-/// A number in English notation with other separators. Points and commas that are not within a number,
-/// as in `12 pcs.`, stay.
-fn separated(english: &str, notation: Notation) -> String {
-    let (mut text, mut before) = (String::new(), None::<char>);
-    let mut signs = english.chars().peekable();
-    while let Some(sign) = signs.next() {
-        let is_within = matches!(sign, '.' | ',')
-            && before.is_none_or(|before| !before.is_alphabetic())
-            && signs.peek().is_some_and(char::is_ascii_digit);
-        if is_within {
-            text.push_str(&notation.written(&sign.to_string()));
-        } else {
-            text.push(sign);
-        }
-        before = Some(sign);
+/// A number as JSON writes it is one; with other separators, leading zeros or a unit it is a text.
+fn number_value(text: &str) -> Value {
+    match serde_json::from_str::<Number>(text) {
+        Ok(number) if number.to_string() == text => Value::Number(number),
+        _ => Value::String(text.to_owned()),
     }
-    text
 }
 
 /// The first row names the columns; empty rows are left out.
@@ -166,29 +152,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_the_digits_that_a_spreadsheet_shows() {
-        let values = [0.1 + 0.2, 0.1 * 3.0 * 10.0, 4.0, -1234.56, 1e20, 0.0].map(Data::Float);
-        let wanted = [json!(0.3), json!(3), json!(4), json!(-1234.56), json!(1e20), json!(0)];
-        let english = Notation::of_language(None);
-        assert_eq!(values.each_ref().map(|cell| value(cell, None, english)), wanted);
-    }
-
-    #[test]
-    fn numbers_have_the_format_of_their_cell_and_the_separators_of_the_language() {
-        for (language, number, shown, wanted) in [
-            ("en-US", 1234.5, "$1,234.50", json!("$1,234.50")),
-            ("de-DE", 1234.5, "1,234.50 €", json!("1.234,50 €")),
-            ("fr", 1234.5, "1,234.50 €", json!("1\u{a0}234,50 €")),
-            ("de", 12.0, "12 pcs.", json!("12 pcs.")),
-            ("de", 0.5, "No. .5", json!("No. ,5")),
-            ("de", 7.0, "00007", json!("00007")),
-            ("de", 0.5, "0.5", json!("0,5")),
-            ("de", 12.0, "12", json!(12)),
-            ("de", 1_234_567_890.123, "1234567890", json!("1234567890,123")),
+    fn numbers_of_the_workbook_are_numbers() {
+        for (text, wanted) in [
+            ("0.3", json!(0.3)),
+            ("-1234.56", json!(-1234.56)),
+            ("4", json!(4)),
+            ("1e20", json!(1e20)),
+            ("", json!("")),
+            ("00007", json!("00007")),
+            ("0,5", json!("0,5")),
+            ("12.50", json!("12.50")),
         ] {
-            let notation = Notation::of_language(Some(language));
-            let cell = Data::Float(number);
-            assert_eq!(value(&cell, Some(shown), notation), wanted, "{shown}");
+            assert_eq!(value(&Data::Float(1.0), Some(text)), wanted);
         }
     }
 }

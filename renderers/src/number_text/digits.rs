@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::parts::FormatPart;
+use super::{Separators, parts::FormatPart};
 
 /// The maximum number of decimals that are written.
 pub const DECIMALS: usize = 15;
 
 /// A number in a section with placeholders for digits.
-pub fn number(value: f64, parts: &[FormatPart]) -> String {
+pub fn number(value: f64, parts: &[FormatPart], separators: Separators) -> String {
     let places = Places::of(parts);
     let percents = parts.iter().filter(|part| **part == FormatPart::Percent).count();
     let value = value * 100_f64.powi(percents as i32) / 1_000_f64.powi(places.scale as i32);
     let (number, exponent) = places.rounded(value.abs(), parts);
     let is_zero = number.bytes().all(|b| matches!(b, b'0' | b'.'));
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    let whole = Whole { digits: whole.trim_start_matches('0'), places: &places };
+    let whole = Whole { digits: whole.trim_start_matches('0'), places: &places, separators };
     let decimals = decimals(fraction, parts, &places);
     let mut text = if value < 0.0 && !is_zero { "-".to_owned() } else { String::new() };
     let (mut whole_at, mut decimal_at) = (0, 0);
@@ -34,7 +34,7 @@ pub fn number(value: f64, parts: &[FormatPart]) -> String {
                     text.push_str(whole.digits);
                 }
                 let has_decimals = decimals.iter().any(|decimal| !decimal.is_empty());
-                text.push_str(if has_decimals { "." } else { "" });
+                text.extend(has_decimals.then_some(separators.decimals));
             }
             FormatPart::Exponent { digits, has_plus } => {
                 let sign = match exponent {
@@ -155,6 +155,7 @@ impl Places {
 struct Whole<'d> {
     digits: &'d str,
     places: &'d Places,
+    separators: Separators,
 }
 
 impl Whole<'_> {
@@ -172,18 +173,19 @@ impl Whole<'_> {
         };
         for (index, digit) in digits.char_indices() {
             text.push(digit);
-            self.comma(text, digits.len() - 1 - index + after, ',');
+            self.separate(text, digits.len() - 1 - index + after, self.separators.thousands);
         }
         if let Some(filler) = filler(place).filter(|_| digits.is_empty()) {
             text.push(filler);
-            self.comma(text, after, if filler == '0' { ',' } else { ' ' });
+            let separator = if filler == '0' { self.separators.thousands } else { ' ' };
+            self.separate(text, after, separator);
         }
     }
 
-    /// The separator of thousands after a digit, which `after` others follow.
-    fn comma(&self, text: &mut String, after: usize, mark: char) {
+    /// Writes the separator of thousands after a digit, which `after` others follow.
+    fn separate(&self, text: &mut String, after: usize, separator: char) {
         if self.places.is_grouped && after > 0 && after.is_multiple_of(3) {
-            text.push(mark);
+            text.push(separator);
         }
     }
 }

@@ -24,6 +24,17 @@ const TEXT_BYTES: usize = 4 * 32_767;
 /// The length of a format, which each cell reads. Longer ones than Excel's have no effect.
 const FORMAT_BYTES: usize = 1_024;
 
+/// The separators of decimals and thousands.
+#[derive(Debug, Clone, Copy)]
+pub struct Separators {
+    pub decimals: char,
+    pub thousands: char,
+}
+
+impl Separators {
+    const ENGLISH: Self = Self { decimals: '.', thousands: ',' };
+}
+
 /// The number as a cell of this format shows it, without the spaces that align it.
 pub fn shown(value: f64, format: &str) -> String {
     text(value, format).trim().to_owned()
@@ -31,6 +42,12 @@ pub fn shown(value: f64, format: &str) -> String {
 
 /// The number in this format, with the spaces that align it.
 pub fn text(value: f64, format: &str) -> String {
+    text_with(value, format, Separators::ENGLISH)
+}
+
+/// The number in this format with these separators.
+pub fn text_with(value: f64, format: &str, separators: Separators) -> String {
+    let general = |value: f64| general(value).replace('.', &separators.decimals.to_string());
     if format.trim().is_empty() || format.len() > FORMAT_BYTES {
         return general(value);
     }
@@ -49,7 +66,7 @@ pub fn text(value: f64, format: &str) -> String {
     if !has(|part| matches!(part, FormatPart::Digit(_))) {
         return around("", 0.0, parts);
     }
-    fraction::fraction(value, parts).unwrap_or_else(|| digits::number(value, parts))
+    fraction::fraction(value, parts).unwrap_or_else(|| digits::number(value, parts, separators))
 }
 
 /// A text as a cell of this format shows it.
@@ -138,6 +155,13 @@ pub fn general(value: f64) -> String {
     format!("{}E{sign}{:02}", trimmed(mantissa.to_owned()), exponent.abs())
 }
 
+/// A number with the fifteen digits that spreadsheet programs keep, so that 0.1 + 0.2 is 0.3.
+pub fn exact(value: f64) -> String {
+    let rounded = format!("{value:.14E}").parse().unwrap_or(value);
+    let text = format!("{rounded:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +192,38 @@ mod tests {
             (-0.001, "0.00", "0.00"),
         ] {
             assert_eq!(shown(value, format), text, "{value} {format}");
+        }
+    }
+
+    #[test]
+    fn only_the_separators_of_the_number_depend_on_the_language() {
+        let german = Separators { decimals: ',', thousands: '.' };
+        for (value, format, text) in [
+            (1234.5, "#,##0.00\" €\"", "1.234,50 €"),
+            (0.5, "\"No. \"#.0", "No. ,5"),
+            (12.0, "0\" pcs.\"", "12 pcs."),
+            (12_345_678_901.0, "000\".\"000\".\"000\"-\"00", "123.456.789-01"),
+            (1234.5, "[$S/.-280A]#,##0.00", "S/.1.234,50"),
+            (7.0, "0,000", "0.007"),
+            (1.5, "General\" v. 2.0\"", "1,5 v. 2.0"),
+            (1.5, "", "1,5"),
+        ] {
+            assert_eq!(text_with(value, format, german), text, "{value} {format}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_fifteen_digits() {
+        for (value, text) in [
+            (0.1 + 0.2, "0.3"),
+            (0.1 * 3.0 * 10.0, "3"),
+            (-1234.56, "-1234.56"),
+            (1_234_567_890.123, "1234567890.123"),
+            (4_006_381_333_931.0, "4006381333931"),
+            (1e20, "1e20"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(exact(value), text);
         }
     }
 

@@ -61,7 +61,7 @@ mod overlaps;
 mod pdf;
 mod pdf_blocks;
 mod pdf_marks;
-mod pptx;
+pub(crate) mod pptx;
 mod pptx_lists;
 mod printed_labels;
 mod printed_lists;

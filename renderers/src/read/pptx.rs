@@ -104,7 +104,7 @@ fn is_hidden(xml: &[u8]) -> bool {
 }
 
 /// The slide parts, in order.
-fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
+pub fn slides(archive: &mut Archive) -> Result<Vec<String>, ReadError> {
     let links = links(archive, "ppt/_rels/presentation.xml.rels")?;
     let xml = archive.part("ppt/presentation.xml")?.unwrap_or_default();
     let mut parts = Vec::new();

@@ -6,7 +6,7 @@ use super::{
     reading::ReadError,
     xml::{XmlNode, walk},
 };
-use crate::number_text::{date_format, general, shown, shown_text};
+use crate::number_text::{Separators, date_format, exact, general, shown, shown_text, text_with};
 
 /// The days between the two ways to count them.
 const DAYS_1904: f64 = 1_462.0;
@@ -40,6 +40,16 @@ impl Styles {
             (true, true) if serial.fract() != 0.0 => shown(serial, "yyyy-mm-dd hh:mm:ss"),
             (true, _) => shown(serial, "yyyy-mm-dd"),
             (false, false) => shown(serial, format),
+        }
+    }
+
+    /// The number as a cell of this style displays it, but with these separators. Without a format,
+    /// it has all of its digits.
+    pub fn exact(&self, value: f64, style: usize, separators: Separators) -> String {
+        let format = self.0.get(style).and_then(Option::as_deref);
+        match format.filter(|format| !format.eq_ignore_ascii_case("general")) {
+            Some(format) => text_with(value, format, separators).trim().to_owned(),
+            None => exact(value).replace('.', &separators.decimals.to_string()),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::{
     tables::{MERGED_COLUMNS, MERGED_LEFT, MERGED_UP},
     xml::{XmlElement, XmlNode, walk},
 };
+use crate::number_text::Separators;
 
 /// The maximum number of rows without values that a merged cell adds.
 const MERGED_ROWS: u32 = 32;
@@ -96,14 +97,17 @@ impl Workbook {
         SheetReader { urls, ..SheetReader::of(self, limit) }.read(archive, sheet)
     }
 
-    /// The cells of a sheet without their links, at most `limit`.
-    pub fn cells_without_links(
+    /// The cells of a sheet as fields of another document, with these separators and without
+    /// links, at most `limit`.
+    pub fn fields(
         &self,
         archive: &mut Archive,
         sheet: &SheetPart,
+        separators: Separators,
         limit: usize,
     ) -> Result<SheetCells, ReadError> {
-        SheetReader::of(self, limit).read(archive, sheet)
+        let separators = Some(separators);
+        SheetReader { separators, ..SheetReader::of(self, limit) }.read(archive, sheet)
     }
 }
 
@@ -126,6 +130,8 @@ enum WorkbookPlace {
 struct SheetReader<'w> {
     book: &'w Workbook,
     limit: usize,
+    /// Those of the document that the numbers are for, if it is not the text of the workbook.
+    separators: Option<Separators>,
     /// The targets of links by their ids.
     urls: HashMap<String, String>,
     found: SheetCells,
@@ -153,6 +159,7 @@ impl<'w> SheetReader<'w> {
         Self {
             book,
             limit,
+            separators: None,
             urls: HashMap::new(),
             found: SheetCells::default(),
             count: 0,
@@ -268,9 +275,10 @@ impl<'w> SheetReader<'w> {
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
             "str" => styled(&unescaped(value)),
             "n" => match value.trim().parse::<f64>() {
-                Ok(number) if number.is_finite() => {
-                    self.book.styles.shown(number, self.style, self.book.since_1904)
-                }
+                Ok(number) if number.is_finite() => match self.separators {
+                    Some(separators) => self.book.styles.exact(number, self.style, separators),
+                    None => self.book.styles.shown(number, self.style, self.book.since_1904),
+                },
                 _ => value.to_owned(),
             },
             _ => value.to_owned(),

@@ -5,7 +5,10 @@ use super::dates::{self, DateRules, TimeForm, UntypedDates};
 use super::month_names;
 use super::runs::{Runs, formula_source};
 use super::signs::Signs;
-use crate::document::{Inline, Table};
+use crate::{
+    document::{Inline, Table},
+    number_text::Separators,
+};
 
 /// The notation of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,16 +113,21 @@ impl Notation {
 
     /// A number in English notation with the separators of the column.
     pub fn written(self, english: &str) -> String {
-        let usual = if self.signs == Signs::Either(Some(',')) { ',' } else { '.' };
-        let decimals = self.spacing.and_then(|spacing| spacing.decimals).unwrap_or(usual);
-        let other = if decimals == ',' { '.' } else { ',' };
-        let thousands = self.spacing.map_or(other, |spacing| spacing.thousands);
+        let Separators { decimals, thousands } = self.separators();
         let written = english.chars().map(|c| match c {
             '.' => decimals,
             ',' => thousands,
             c => c,
         });
         written.collect()
+    }
+
+    pub fn separators(self) -> Separators {
+        let usual = if self.signs == Signs::Either(Some(',')) { ',' } else { '.' };
+        let decimals = self.spacing.and_then(|spacing| spacing.decimals).unwrap_or(usual);
+        let other = if decimals == ',' { '.' } else { ',' };
+        let thousands = self.spacing.map_or(other, |spacing| spacing.thousands);
+        Separators { decimals, thousands }
     }
 
     /// A time whose seconds have decimals, with the separator of the column.

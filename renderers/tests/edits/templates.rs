@@ -9,7 +9,10 @@ use renderers::{
 };
 use serde_json::{Value, json};
 
-use super::{changed, file, is_well_formed, text};
+use super::{
+    changed, file, is_well_formed, text,
+    workbooks::{sheet, with_parts},
+};
 
 fn once(template: &[u8], values: Value) -> Edited {
     fill(template, &Filling::Once(values)).expect("we wrote it").remove(0)
@@ -104,6 +107,22 @@ fn numbers_of_a_workbook_are_filled_in_as_it_shows_them() {
             assert_eq!(rows, [wanted], "{language}");
         }
     }
+}
+
+/// A format may hide a number, and its words are the same in all languages.
+#[test]
+fn numbers_of_a_workbook_have_the_words_of_their_formats() {
+    let styles = "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='0;-0;;@'/>\
+        <numFmt numFmtId='171' formatCode='000&quot;.&quot;000&quot;.&quot;000&quot;-&quot;00'/>\
+        </numFmts><cellXfs><xf numFmtId='0'/><xf numFmtId='170'/><xf numFmtId='171'/></cellXfs>\
+        </styleSheet>";
+    let header = ["none", "id", "raw"].map(|name| format!("<c t='str'><v>{name}</v></c>"));
+    let row = "<c s='1'><v>0</v></c><c s='2'><v>12345678901</v></c><c><v>0.1</v></c>";
+    let rows = sheet(&format!("<row>{}</row><row>{row}</row>", header.concat()));
+    let list = with_parts(&[("xl/worksheets/sheet1.xml", &rows), ("xl/styles.xml", styles)]);
+    let template = file("---\nlang: pt-BR\n---\n\n{{id}}", Format::Docx);
+    let wanted = json!({ "none": "", "id": "123.456.789-01", "raw": "0,1" });
+    assert_eq!(fill::rows("l.xlsx", &list, &template).unwrap(), [wanted]);
 }
 
 #[test]

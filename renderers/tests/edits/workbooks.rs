@@ -120,18 +120,24 @@ fn sheets_are_added_and_names_are_checked() {
 
 /// The workbook with this content of the first sheet.
 fn with_sheet(sheet: &str) -> Vec<u8> {
+    with_parts(&[("xl/worksheets/sheet1.xml", sheet)])
+}
+
+/// The workbook with these contents of some parts.
+pub fn with_parts(changed: &[(&str, &str)]) -> Vec<u8> {
     let mut written = zip::ZipWriter::new(Cursor::new(Vec::new()));
     // Without the link to its table.
     let parts = parts(&file(BOOK, Format::Xlsx));
     for (name, part) in parts.into_iter().filter(|(name, _)| !name.ends_with("sheet1.xml.rels")) {
         written.start_file(&name, zip::write::SimpleFileOptions::default()).expect("a part");
-        let part = if name == "xl/worksheets/sheet1.xml" { sheet.as_bytes() } else { &part };
+        let new = changed.iter().find(|(changed, _)| *changed == name);
+        let part = new.map_or(&*part, |(_, text)| text.as_bytes());
         std::io::Write::write_all(&mut written, part).expect("a part");
     }
     written.finish().expect("a file").into_inner()
 }
 
-fn sheet(rows: &str) -> String {
+pub fn sheet(rows: &str) -> String {
     format!(
         "<?xml version=\"1.0\"?><worksheet xmlns=\"http://schemas.openxmlformats.org/\
          spreadsheetml/2006/main\"><sheetData>{rows}</sheetData></worksheet>"
