@@ -112,6 +112,9 @@ def compile_all(mutants):
         print(f"the compiler rejects {len(bad)} of {len(left)} mutants", flush=True)
         rejected |= bad
         known.write_text(json.dumps(sorted(rejected)))
+    # Operators in the chain of an `if let` cannot be switched.
+    switched = {id for lines in places.values() for ids in lines.values() for id in ids}
+    left = [mutant for mutant in left if mutant["id"] in switched]
     kept.write_text(json.dumps(left))
     return left
 
@@ -356,6 +359,7 @@ def judge(mutants, reached):
             # The most specific and quickest first, of those whose names have words in common.
             cost = (len(about["mutants"]) ** 0.5) * (about["took"] + 0.2)
             tests_of.setdefault(mutant, []).append((cost, name))
+
     def verdict(mutant):
         words = words_of(f"{mutant['file']} {(mutant.get('function') or {}).get('function_name', '')}")
         relevant = lambda test: (-len(words & words_of(test[1])), *test)
@@ -410,8 +414,10 @@ def first_failure(mutant, tests, programs):
         for done in as_completed([pool.submit(one, name) for name in tests]):
             if done.result() and not failed:
                 failed.append(done.result())
+                # The ids of others may be those of new processes by now.
                 for process in running:
-                    stop(process)
+                    if process.poll() is None:
+                        stop(process)
     return failed[0] if failed else "survived"
 
 
