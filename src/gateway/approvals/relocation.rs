@@ -95,7 +95,10 @@ pub async fn expelled(
         }
         conversations::close(tx, &conversation).await?;
         schedules::pause_all(tx, &conversation, now).await?;
-        for approval in approval_store::shown_in(tx, &conversation).await? {
+        let mut open = approval_store::shown_in(tx, &conversation).await?;
+        // Conversations are locked in the order of [`approval_store::open`].
+        open.sort_by(|one, other| one.conversation.cmp(&other.conversation));
+        for approval in open {
             elsewhere(tx, &approval, &reach, now).await?;
         }
     }

@@ -197,7 +197,7 @@ pub async fn by_id(tx: &mut Tx<'_>, id: &str) -> Result<Option<Approval>> {
 }
 
 /// The open approvals of a conversation and its sub-agents, grouped by conversation in the order of
-/// [`open`], so that concurrent callers that settle them cannot deadlock.
+/// [`open`], so that concurrent callers of both, which settle them, cannot deadlock.
 pub async fn pending(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<Vec<Approval>> {
     let rows: Vec<ApprovalRow> = sql!(
         tx,
@@ -247,7 +247,7 @@ pub async fn shown_in(tx: &mut Tx<'_>, conversation: &ConversationId) -> Result<
 }
 
 /// Up to `limit` open approvals of all conversations, grouped by conversation in a fixed order, so
-/// that concurrent callers that settle them cannot deadlock.
+/// that concurrent callers, which settle them, cannot deadlock.
 pub async fn open(tx: &mut Tx<'_>, limit: usize) -> Result<Vec<Approval>> {
     let rows: Vec<ApprovalRow> = sql!(
         tx,
