@@ -66,7 +66,8 @@ pub struct Profile {
 pub(super) enum ReadableFiles {
     /// Programs only.
     Programs,
-    /// The libraries of this binary, for a job of its own, which opens no other files.
+    /// Programs without the settings and devices of the machine, for a job of this binary. It opens
+    /// nothing but libraries, fonts and what the profile adds.
     Libraries,
     /// The whole machine, except these files and folders and the contents of /run; with symbolic
     /// links, and their targets, in hidden places.
@@ -175,7 +176,7 @@ impl Profile {
     fn show(&self, command: &mut Command) {
         match &self.files {
             ReadableFiles::Programs => show_programs(command, &SETTINGS),
-            // Each mount takes a part of the time in which a short document is written.
+            // No more than necessary: each mount takes time, which a short document notices.
             ReadableFiles::Libraries => {
                 show_programs(command, &[LIBRARY_CACHE]);
                 command.args(["--proc", "/proc", "--remount-ro", "/proc"]);

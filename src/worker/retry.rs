@@ -173,6 +173,7 @@ mod tests {
         let refused = (0..6).map(|_| retry.is_exhausted(&anyhow!("refused"), now));
         assert_eq!(refused.collect::<Vec<_>>(), [false, false, false, false, false, true]);
     }
+
     #[test]
     fn an_operation_is_given_up_only_while_the_database_accepts_others() {
         let (mut retry, now) = (Retry::default(), Instant::now());

@@ -116,6 +116,7 @@ mod tests {
         pictures.keep("e", &"x".repeat(PICTURE_BYTES + 1).into());
         assert!(pictures.find("e").is_none() && pictures.find("a").is_some());
     }
+
     #[test]
     fn the_whole_memory_for_pictures_is_used() {
         let pictures = Pictures::default();

@@ -11,8 +11,8 @@ static BUNDLED: LazyLock<Vec<Font>> = LazyLock::new(|| {
     typst_assets::fonts().flat_map(|bytes| Font::iter(Bytes::new(bytes))).collect()
 });
 
-/// A set of fonts: the bundled ones and those added by the caller. Nothing is parsed before it is
-/// used, because most Office files need no fonts.
+/// A set of fonts: the bundled ones and those added by the caller. The bundled ones are parsed when a
+/// font is first needed, because most Office files need none.
 #[derive(Clone, Default)]
 pub struct Fonts {
     added: Vec<Font>,

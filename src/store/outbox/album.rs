@@ -291,7 +291,7 @@ mod tests {
     /// A text, a picture and a voice note are marked before they are sent without a placeholder.
     /// Other files have one.
     #[tokio::test]
-    async fn what_is_marked_may_be_shown() {
+    async fn texts_that_are_marked_may_be_shown() {
         let scratch = on_sqlite().await;
         let first = claimed(&scratch).await;
         let (nowhere, there) = (Receipt::nowhere(), Receipt { message: "9".into() });

@@ -29,7 +29,8 @@ const ROUNDS: usize = 3;
 /// Each has an approval of its own, so that a round tries that many orders.
 const GROUPS: usize = 8;
 
-/// A deadlock lasts until the database times out: 10 s on PostgreSQL, 30 s on SQLite.
+/// A wait for a lock ends after 10 s on SQLite and 30 s on PostgreSQL, which itself ends deadlocks
+/// of its transactions.
 const SOON: Duration = Duration::from_secs(8);
 
 /// The groups of each round.
@@ -322,10 +323,10 @@ story! {
 }
 
 story! {
-    /// Ann halts all tools while another node starts calls that she has allowed. A call starts
-    /// before the halt or not at all.
+    /// Ann halts all tools while another node starts calls that she has allowed. Each call runs once,
+    /// or is denied before it has started. `no_call_begins_beside_a_halt` is about the order.
     /// Proves A12.
-    async fn a_call_starts_before_a_halt_or_not_at_all(world: &mut World) {
+    async fn beside_a_halt_a_call_runs_once_or_never_starts(world: &mut World) {
         world.make_owner("1").await;
         let nodes = [world.node().await, world.node().await];
         let mut done = 0;

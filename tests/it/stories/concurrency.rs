@@ -19,7 +19,8 @@ use crate::{
     support::world::{World, hold_transaction},
 };
 
-/// A deadlock lasts until the database times out: 10 s on PostgreSQL, 30 s on SQLite.
+/// A wait for a lock ends after 10 s on SQLite and 30 s on PostgreSQL, which itself ends deadlocks
+/// of its transactions.
 const SOON: Duration = Duration::from_secs(8);
 
 pub(super) fn chat(person: usize) -> Place {

@@ -424,7 +424,7 @@ story! {
         gate.open();
         turn.await.unwrap();
         world.settle(&app).await;
-        assert_eq!(world.shown(), "Counted.");
+        assert_eq!(world.last(), "Counted.");
     }
 }
 

@@ -6,6 +6,7 @@ use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
@@ -257,7 +258,11 @@ impl Site {
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    found.push((path.clone(), fs::read(&path).unwrap()));
+                    match fs::read(&path) {
+                        Ok(bytes) => found.push((path, bytes)),
+                        // The process has deleted it in the meantime.
+                        Err(problem) => assert_eq!(problem.kind(), io::ErrorKind::NotFound),
+                    }
                 }
             }
         }
