@@ -155,10 +155,11 @@ pub fn general(value: f64) -> String {
     format!("{}E{sign}{:02}", trimmed(mantissa.to_owned()), exponent.abs())
 }
 
-/// A number with the fifteen digits that spreadsheet programs keep, so that 0.1 + 0.2 is 0.3.
+/// A number with the fifteen digits that spreadsheet programs keep, so that 0.1 + 0.2 is 0.3, as
+/// JSON writes it.
 pub fn exact(value: f64) -> String {
-    let rounded = format!("{value:.14E}").parse().unwrap_or(value);
-    let text = format!("{rounded:?}");
+    let rounded: f64 = format!("{value:.14E}").parse().unwrap_or(value);
+    let text = serde_json::json!(rounded).to_string();
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
@@ -220,7 +221,7 @@ mod tests {
             (-1234.56, "-1234.56"),
             (1_234_567_890.123, "1234567890.123"),
             (4_006_381_333_931.0, "4006381333931"),
-            (1e20, "1e20"),
+            (1e20, "1e+20"),
             (0.0, "0"),
         ] {
             assert_eq!(exact(value), text);
