@@ -100,11 +100,16 @@ fn numbers(bytes: &[u8], sheet: &str, separators: Separators) -> Result<Rows, Ed
     let book = Workbook::open(&mut archive)?;
     let name = limits::name(sheet);
     let Some(sheet) = book.sheets.iter().find(|part| part.name == name) else {
-        return invalid(format!("The sheet {sheet:?} of the list could not be read."));
+        return invalid(format!(
+            "The sheet {sheet:?} of the list could not be read. Save the list as CSV."
+        ));
     };
     let cells = book.fields(&mut archive, sheet, separators, limits::CELLS)?;
     if cells.is_cut {
-        return invalid("The list has more than 8 MiB of text.");
+        let limit = limits::MARKDOWN_BYTES >> 20;
+        return invalid(format!(
+            "The list has more than {limit} MiB of text. Split it into several files."
+        ));
     }
     Ok(cells.rows)
 }

@@ -122,6 +122,7 @@ impl Notation {
         written.collect()
     }
 
+    /// The separators of the column, or those of its language.
     pub fn separators(self) -> Separators {
         let usual = if self.signs == Signs::Either(Some(',')) { ',' } else { '.' };
         let decimals = self.spacing.and_then(|spacing| spacing.decimals).unwrap_or(usual);
