@@ -305,7 +305,7 @@ mod tests {
             let shown = self.scratch.store.write("shown", move |tx| {
                 Box::pin(async move {
                     let texts = vec![text; texts];
-                    outbox::put(tx, &conversation, 1, texts, SystemClock.now()).await
+                    outbox::put(tx, &conversation, texts, SystemClock.now()).await
                 })
             });
             shown.await.unwrap();

@@ -182,8 +182,7 @@ async fn remind(
         Some(connected) => what.degrade(&connected.content_limits()),
         None => vec![what],
     };
-    let seq = journal::last_seq(tx, &schedule.conversation).await?;
-    outbox::put(tx, &schedule.conversation, seq, shows, now).await
+    outbox::put(tx, &schedule.conversation, shows, now).await
 }
 
 /// Puts the task into the journal. A task that was scheduled in a tainted conversation is tainted.

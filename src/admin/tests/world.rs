@@ -217,8 +217,7 @@ impl World {
         store
             .write("test", move |tx| {
                 Box::pin(async move {
-                    let seq = journal::last_seq(tx, &conversation).await?;
-                    crate::store::outbox::put(tx, &conversation, seq, vec![what], now).await
+                    crate::store::outbox::put(tx, &conversation, vec![what], now).await
                 })
             })
             .await

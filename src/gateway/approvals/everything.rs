@@ -15,7 +15,6 @@ use crate::{
     store::{
         Tx,
         approvals::{attachments, request::Approval},
-        conversations::journal,
         files, outbox,
     },
     texts,
@@ -49,8 +48,7 @@ pub(super) async fn show(
         caption: None,
         reply_to: None,
     };
-    let seq = journal::last_seq(tx, &approval.shown_in).await?;
-    outbox::put(tx, &approval.shown_in, seq, vec![file], now).await?;
+    outbox::put(tx, &approval.shown_in, vec![file], now).await?;
     Ok(voter.words().everything_sent.to_owned())
 }
 

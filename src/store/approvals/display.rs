@@ -4,12 +4,11 @@ use anyhow::Result;
 use channels::Outgoing;
 use chrono::{DateTime, Utc};
 
-use super::{ApprovalPosition, request::Approval};
+use super::request::Approval;
 use crate::{
     journal::ids::{ApprovalId, ConversationId, OutboxId},
     store::{
         Tx,
-        conversations::journal,
         db::sql,
         outbox::{self, Due, OutboxRow, Position},
     },
@@ -19,12 +18,12 @@ use crate::{
 pub(super) async fn show_parts(
     tx: &mut Tx<'_>,
     approval: &ApprovalId,
-    ApprovalPosition { shown_in, seq }: ApprovalPosition<'_>,
+    shown_in: &ConversationId,
     parts: &[Outgoing],
     now: DateTime<Utc>,
 ) -> Result<OutboxId> {
     let mut message = OutboxId::new();
-    let first = outbox::next_part(tx, shown_in, seq).await?;
+    let Position { seq, part: first } = outbox::end(tx, shown_in).await?;
     for (what, part) in parts.iter().zip(first..) {
         message = OutboxId::new();
         let row = OutboxRow {
@@ -107,8 +106,7 @@ pub async fn show_again(
     let parts = take_parts(tx, &approval.id).await?;
     let ahead = ahead.map(|markdown| Outgoing::Text { markdown, reply_to: None });
     let parts: Vec<_> = ahead.into_iter().chain(parts).collect();
-    let position = ApprovalPosition { shown_in: into, seq: journal::last_seq(tx, into).await? };
-    let message = show_parts(tx, &approval.id, position, &parts, now).await?;
+    let message = show_parts(tx, &approval.id, into, &parts, now).await?;
     sql!(
         tx,
         execute,

@@ -33,7 +33,7 @@ use super::{
     webhooks::subscriptions,
 };
 use crate::journal::{
-    event::{Seq, Status},
+    event::Status,
     ids::{ApprovalId, CallId, ConversationId, OutboxId},
 };
 use request::{Approval, NewApproval, Offers};
@@ -128,23 +128,16 @@ async fn mint(tx: &mut Tx<'_>, approval: String, hash: String) -> Result<()> {
     Ok(())
 }
 
-/// The conversation in which an approval is shown, and the event that it follows.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ApprovalPosition<'a> {
-    pub shown_in: &'a ConversationId,
-    pub seq: Seq,
-}
-
+/// Inserts an approval and shows it in this conversation.
 pub(super) async fn ask(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    ApprovalPosition { shown_in, seq }: ApprovalPosition<'_>,
+    shown_in: &ConversationId,
     asked: NewApproval,
     now: DateTime<Utc>,
 ) -> Result<()> {
     subscriptions::asked(tx, conversation, &asked, now).await?;
-    let position = ApprovalPosition { shown_in, seq };
-    let message = display::show_parts(tx, &asked.id, position, &asked.shows, now).await?;
+    let message = display::show_parts(tx, &asked.id, shown_in, &asked.shows, now).await?;
     sql!(
         tx,
         execute,

@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
 use super::{
-    journal,
     numbers::{Assigned, assign_numbers, enter_usage, insert_events},
     tasks::{self, Delegation, TaskAnswer, TaskEffects},
 };
@@ -17,12 +16,12 @@ use crate::{
     },
     store::{
         Store, Tx,
-        approvals::{self, ApprovalPosition, grants, request::NewApproval, withdrawal},
+        approvals::{self, grants, request::NewApproval, withdrawal},
         audit::{self, Fact},
         conversations,
         db::{WriteMode, sql},
         leases::{self, Lease},
-        outbox::{self, InsertPosition, album},
+        outbox::{self, InsertPosition, Position, album},
         usage::UsageRecord,
     },
 };
@@ -252,9 +251,12 @@ async fn show(
     }
     let home = lease.home();
     let is_home = *home == lease.conversation;
-    let seq = if is_home { assigned.last_seq } else { journal::last_seq(tx, home).await? };
-    // Nothing else is shown at a new event yet.
-    let part = if is_home && at_new_event { 0 } else { outbox::next_part(tx, home, seq).await? };
+    let Position { seq, part } = if is_home && at_new_event {
+        // Nothing else is shown at a new event yet.
+        Position { seq: assigned.last_seq, part: 0 }
+    } else {
+        outbox::end(tx, home).await?
+    };
     let takes_draft = assigned.drafts > 0;
     let position = InsertPosition { seq, part, first_id, answers, takes_draft, now };
     outbox::put_rows(tx, home, position, what).await?;
@@ -262,14 +264,7 @@ async fn show(
         album::wait(tx, home, until).await?;
     }
     for asked in approvals {
-        approvals::ask(
-            tx,
-            &lease.conversation,
-            ApprovalPosition { shown_in: home, seq },
-            asked,
-            now,
-        )
-        .await?;
+        approvals::ask(tx, &lease.conversation, home, asked, now).await?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 
 use super::{
     Tx,
-    conversations::{journal, mentions},
+    conversations::mentions,
     db::{row::row, sql},
     wake::InsertedSend,
 };
@@ -67,11 +67,10 @@ pub(super) async fn contains(tx: &mut Tx<'_>, id: &OutboxId) -> Result<bool> {
 pub async fn put(
     tx: &mut Tx<'_>,
     conversation: &ConversationId,
-    seq: Seq,
     shows: Vec<Outgoing>,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    let part = next_part(tx, conversation, seq).await?;
+    let Position { seq, part } = end(tx, conversation).await?;
     let (first_id, answers) = (None, None);
     let position = InsertPosition { seq, part, first_id, answers, takes_draft: false, now };
     put_rows(tx, conversation, position, shows).await
@@ -87,8 +86,7 @@ pub async fn put_before_answers(
     now: DateTime<Utc>,
 ) -> Result<()> {
     let Some(Position { seq, part }) = first_unattempted_answer(tx, conversation).await? else {
-        let seq = journal::last_seq(tx, conversation).await?;
-        return put(tx, conversation, seq, shows, now).await;
+        return put(tx, conversation, shows, now).await;
     };
     // Rows with the same part are sent in the order of their ids. These rows come after the
     // previous part, which a node may be sending, and before this one.
@@ -219,25 +217,6 @@ async fn take_over(
         );
     }
     Ok(())
-}
-
-/// The next part number at this event.
-pub(super) async fn next_part(
-    tx: &mut Tx<'_>,
-    conversation: &ConversationId,
-    seq: Seq,
-) -> Result<i64> {
-    let (next,): (i64,) = sql!(
-        tx,
-        fetch_one,
-        "
-        -- next part
-        SELECT COALESCE(MAX(part), -1) + 1 FROM outbox
-        WHERE conversation = $1 AND seq = $2",
-        conversation.as_str(),
-        seq
-    );
-    Ok(next)
 }
 
 /// The position of a row.

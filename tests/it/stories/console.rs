@@ -671,13 +671,12 @@ story! {
 }
 
 /// Adds a message to the conversation's outbox.
-async fn shows(world: &World, served: &Served, what: Outgoing) {
-    let seq = world.journal().await.last().unwrap().seq;
+async fn shows(served: &Served, what: Outgoing) {
     let (place, now) = (World::place(), served.app.gateway.clock.now());
     let put = served.app.gateway.store.write("test", move |tx| {
         Box::pin(async move {
             let here = journal::find_conversation(tx, "room", &place).await?.unwrap();
-            outbox::put(tx, &here, seq, vec![what], now).await
+            outbox::put(tx, &here, vec![what], now).await
         })
     });
     put.await.unwrap();
@@ -709,7 +708,7 @@ story! {
             caption: None,
             reply_to: None,
         };
-        shows(world, &served, file).await;
+        shows(&served, file).await;
         for (page, wanted) in [
             ("/grants", "notes"),
             ("/people", "action=\"/console/pairing-codes\""),

@@ -459,7 +459,7 @@ story! {
                     let said = Event::Said { by, text: n.to_string(), message: n.to_string() };
                     journal::append(tx, &here, &said, now).await?;
                     let what = Outgoing::Text { markdown: n.to_string(), reply_to: None };
-                    outbox::put(tx, &here, n, vec![what], now).await?;
+                    outbox::put(tx, &here, vec![what], now).await?;
                 }
                 Ok(here)
             })
