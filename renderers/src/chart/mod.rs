@@ -21,9 +21,11 @@
 //! series, and the first column has the categories (in a scatter chart: the x values). An empty cell
 //! is a gap. Excel and PowerPoint draw charts natively; Word files and PDFs use [`svg::draw`].
 //!
-//! - [`read`]: parses a block; [`svg`] and `plot`: draw the picture; `names`: the names of categories
-//!   in native charts
+//! - [`read`]: parses a block
+//! - [`svg`] and `plot`: draw the picture on a `canvas`
+//! - `names`: the names of categories in native charts
 
+mod canvas;
 mod names;
 mod plot;
 pub mod read;

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::svg::{Bounds, Canvas, GRID, Ink, LINE, Point, QUIET, TextAnchor, WIDTH, short, width};
+use super::canvas::{
+    Bounds, Canvas, GRID, Ink, LINE, Point, QUIET, TextAnchor, WIDTH, short, width,
+};
 use super::{Chart, ChartKind, Series, number};
 use crate::document::Color;
 
@@ -179,20 +181,12 @@ impl<'a> Plot<'a> {
             let at = self.along(*tick);
             if self.chart.is_horizontal {
                 canvas.line(Point(at, self.top), Point(at, self.bottom), GRID);
-                canvas.text(
-                    Point(at, self.bottom + 16.0),
-                    TextAnchor::Middle,
-                    &number(*tick),
-                    Ink::Quiet,
-                );
+                let below = Point(at, self.bottom + 16.0);
+                canvas.text(below, TextAnchor::Middle, &number(*tick), Ink::Quiet);
             } else {
                 canvas.line(Point(self.left, at), Point(self.right, at), GRID);
-                canvas.text(
-                    Point(self.left - 8.0, at + 4.0),
-                    TextAnchor::End,
-                    &number(*tick),
-                    Ink::Quiet,
-                );
+                let beside = Point(self.left - 8.0, at + 4.0);
+                canvas.text(beside, TextAnchor::End, &number(*tick), Ink::Quiet);
             }
         }
         for tick in &self.right_ys {
