@@ -6,6 +6,9 @@ use crate::Document;
 use crate::document::Block;
 use crate::package::text::{DEPTH, plain, slug, unescape};
 
+/// The lowest level of headings in the table of contents.
+pub const LEVELS: u8 = 3;
+
 /// A heading that links can reference.
 #[derive(Debug, Clone)]
 pub struct Anchor {

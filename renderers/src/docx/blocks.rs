@@ -1,6 +1,6 @@
 //! Blocks as paragraphs. Larger block types have their own files.
 
-use super::captions::end_caption;
+use super::bookmarks;
 use super::draw::{Draw, Place};
 use super::inlines::RunFormat;
 use crate::document::{Align, Block, Definition, Inline};
@@ -142,7 +142,9 @@ impl Draw<'_> {
         };
         let caption = self.begin_caption(xml, title);
         self.shaped(xml, content, shape(place), place);
-        end_caption(xml, caption);
+        if let Some(id) = caption {
+            bookmarks::end(xml, id);
+        }
     }
 
     /// Writes a paragraph with the given properties. Its direction follows its own text.
@@ -163,15 +165,15 @@ impl Draw<'_> {
         let bidi = self.bidi(&plain(content));
         xml.open("w:p", &[]);
         Shape { style, bidi, ..Shape::default() }.write(xml);
-        let id = self.next_id().to_string();
+        let id = self.next_id();
         if let Some(anchor) = &anchor {
-            xml.empty("w:bookmarkStart", &[("w:id", &id), ("w:name", &anchor.bookmark)]);
+            bookmarks::begin(xml, id, &anchor.bookmark);
         }
         let width = super::paper::text_width(self.document);
         let format = RunFormat { style, rtl: bidi, width, ..RunFormat::default() };
         self.inlines(xml, content, format);
         if anchor.is_some() {
-            xml.empty("w:bookmarkEnd", &[("w:id", &id)]);
+            bookmarks::end(xml, id);
         }
         xml.close();
     }

@@ -1,6 +1,7 @@
 //! Captions, whose numbers are fields that Word counts, references to them, and lists of them.
 
 use super::blocks::Shape;
+use super::bookmarks;
 use super::contents::{ENTRY_WARNING, entry_form, field, instruction, page_number};
 use super::draw::Draw;
 use super::inlines::{RunFormat, run};
@@ -26,7 +27,9 @@ impl Draw<'_> {
         xml.open("w:fldSimple", &[("w:instr", &format!(" SEQ {name} \\* ARABIC "))]);
         run(xml, number, format);
         xml.close();
-        end_caption(xml, id);
+        if let Some(id) = id {
+            bookmarks::end(xml, id);
+        }
         let mut after = content.to_vec();
         match after.first_mut() {
             Some(Inline::Text(first)) if first.len() >= text.len() - rest.len() => {
@@ -46,8 +49,7 @@ impl Draw<'_> {
             return None;
         }
         let id = self.next_id();
-        let name = bookmark(anchor);
-        xml.empty("w:bookmarkStart", &[("w:id", &id.to_string()), ("w:name", &name)]);
+        bookmarks::begin(xml, id, &bookmark(anchor));
         Some(id)
     }
 
@@ -106,12 +108,6 @@ impl Draw<'_> {
         Shape { style: "Spacer", ..Shape::default() }.write(xml);
         xml.close();
         true
-    }
-}
-
-pub fn end_caption(xml: &mut Xml, id: Option<u32>) {
-    if let Some(id) = id {
-        xml.empty("w:bookmarkEnd", &[("w:id", &id.to_string())]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The front matter of a file: title or cover, and the table of contents.
 
+use super::anchors::LEVELS;
 use super::blocks::Shape;
 use super::draw::Draw;
 use super::inlines::{RunFormat, run};
@@ -13,8 +14,6 @@ const COVER_RULE: i64 = 1_984;
 /// Only Word knows the pages.
 pub const ENTRY_WARNING: &str = "The page numbers in the table of contents and in lists of figures \
                                  are estimates until Word updates them (F9).";
-/// The lowest heading level listed in the table of contents.
-pub const LEVELS: u8 = 3;
 
 impl Draw<'_> {
     /// Writes the front and returns whether there was a title.

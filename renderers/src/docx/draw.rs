@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::anchors::HeadingAnchors;
 use super::numbering::Numbering;
-use super::sections::Edges;
 use super::styles::LetterSizes;
 use crate::Document;
 use crate::package::look::{self, Look};
@@ -38,6 +37,12 @@ pub struct Draw<'d> {
     pub edges: [Option<Edges>; 2],
     /// Ids of drawings and bookmarks, unique in the file.
     pub last_id: u32,
+}
+
+/// The relationships of a header and a footer.
+pub struct Edges {
+    pub header: Option<String>,
+    pub footer: String,
 }
 
 /// The context of a block, which decides how it is drawn.

@@ -1,6 +1,7 @@
 //! Footnotes: their part, their references, and repeated references.
 
 use super::blocks::Shape;
+use super::bookmarks;
 use super::draw::{Draw, Place};
 use super::inlines::{RunFormat, run};
 use super::namespaces::NAMESPACES;
@@ -40,13 +41,13 @@ impl Draw<'_> {
             return xml.close();
         }
         self.mentioned[note] = true;
-        let bookmark = self.next_id().to_string();
-        xml.empty("w:bookmarkStart", &[("w:id", &bookmark), ("w:name", &name)]);
+        let bookmark = self.next_id();
+        bookmarks::begin(xml, bookmark, &name);
         xml.open("w:r", &[]);
         xml.raw("<w:rPr><w:rStyle w:val=\"FootnoteReference\"/></w:rPr>");
         xml.empty("w:footnoteReference", &[("w:id", &id)]);
         xml.close();
-        xml.empty("w:bookmarkEnd", &[("w:id", &bookmark)]);
+        bookmarks::end(xml, bookmark);
     }
 
     /// Writes `word/footnotes.xml`, with the two separators that Word requires.

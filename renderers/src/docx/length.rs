@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::anchors::HeadingAnchors;
-use super::contents::LEVELS;
+use super::anchors::{HeadingAnchors, LEVELS};
 use super::paper::{paper, turned, turned_width};
+use super::sections::word_sections;
 use super::tables::{self, PADDING, points};
-use super::word_sections;
 use crate::Document;
 use crate::document::{Block, Inline, Table};
 use crate::package::fitting::Rooms;

@@ -6,13 +6,14 @@
 //!
 //! - `draw`: the state of a rendering; `length`: the estimated number of pages
 //! - [`blocks`]: paragraphs; `code`, `columns`, `lists`, `pictures`, `quotes`, `tables`: larger blocks
-//! - `inlines`: runs; `math`: formulas; `anchors`: headings by their anchors; `captions`;
-//!   `footnotes`, `comments`
+//! - `inlines`: runs; `math`: formulas; `anchors`: headings by their anchors; `bookmarks`;
+//!   `captions`; `footnotes`, `comments`
 //! - `contents`: title, cover and table of contents; `sections`, `paper`: the pages
 //! - `styles`, `numbering`, `parts`: the parts of every file; `namespaces`
 
 mod anchors;
 mod blocks;
+mod bookmarks;
 mod captions;
 mod code;
 mod columns;
@@ -36,8 +37,6 @@ mod tables;
 
 use crate::Document;
 use crate::document::Block;
-use crate::package::fitting::Rooms;
-use crate::package::sections::{Section, sections};
 use crate::package::warnings::Warnings;
 use crate::package::xml::Xml;
 use crate::package::{Package, Relations, limits, properties};
@@ -47,6 +46,7 @@ use crate::rendered::{RenderError, Rendered};
 use draw::{Draw, Place};
 use namespaces::NAMESPACES;
 use paper::section_width;
+use sections::word_sections;
 
 /// Renders a Word file. `pages` is an estimate from measured text; only Word knows the exact
 /// number.
@@ -61,17 +61,6 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
     let bytes = package.finish();
     limits::output(&bytes)?;
     Ok(Rendered { bytes, pages, warnings: warnings.finish(dropped) })
-}
-
-/// The widths of portrait and landscape pages.
-fn rooms(document: &Document) -> Rooms {
-    let width = |is_landscape| tables::points(section_width(document, is_landscape));
-    Rooms { upright: width(false), landscape: Some(width(true)) }
-}
-
-/// The sections of a document. Wide tables have a landscape one.
-fn word_sections(document: &Document) -> Vec<Section> {
-    sections(document, |table| tables::fit(table, rooms(document)).is_landscape)
 }
 
 impl Draw<'_> {

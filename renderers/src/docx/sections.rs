@@ -1,22 +1,30 @@
 //! Sections: paper, margins, header and footer, the cover.
 
-use super::draw::Draw;
+use super::draw::{Draw, Edges};
 use super::namespaces::NAMESPACES;
-use super::paper::{self, turned};
+use super::paper::{self, section_width, turned};
 use super::pictures::{self, Described};
+use super::tables;
 use crate::Document;
 use crate::package::Relations;
+use crate::package::fitting::Rooms;
 use crate::package::measure::begins_rtl;
 use crate::package::picture::{EmuSize, Picture};
+use crate::package::sections::{Section, sections};
 use crate::package::xml::Xml;
 
 /// Width and height of the logo, in EMU.
 const LOGO: EmuSize = EmuSize { width: 1_397_000, height: 330_200 };
 
-/// The relationships of a header and a footer.
-pub struct Edges {
-    header: Option<String>,
-    footer: String,
+/// The sections of a document. Wide tables have a landscape one.
+pub fn word_sections(document: &Document) -> Vec<Section> {
+    sections(document, |table| tables::fit(table, rooms(document)).is_landscape)
+}
+
+/// The widths of portrait and landscape pages.
+fn rooms(document: &Document) -> Rooms {
+    let width = |is_landscape| tables::points(section_width(document, is_landscape));
+    Rooms { upright: width(false), landscape: Some(width(true)) }
 }
 
 impl<'d> Draw<'d> {
