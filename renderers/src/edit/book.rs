@@ -128,7 +128,7 @@ impl<'f> Book<'f> {
         let part = &self.sheets[at].1;
         let nodes = self.open.get_mut(part).expect("it was opened");
         let groups = self.groups.get(part).expect("they were collected when it was opened");
-        sheet::set(tree::root(part, nodes)?, groups, address, value)
+        groups.set(tree::root(part, nodes)?, address, value)
     }
 
     /// The formula of a cell of an open sheet.

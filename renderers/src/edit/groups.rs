@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     EditError,
-    cells::{Address, CellArea},
+    cells::{Address, CellArea, CellValue},
     formulas, invalid, sheet,
     tree::TreeElement,
 };
@@ -56,8 +56,29 @@ impl Groups {
         }
     }
 
+    /// Sets a cell. Cells that others depend on in a way that would break are rejected.
+    pub fn set(
+        &self,
+        root: &mut TreeElement,
+        at: Address,
+        value: &CellValue,
+    ) -> Result<(), EditError> {
+        self.check(at)?;
+        let cell = sheet::cell_mut(root, at);
+        if let Some(f) = cell.child("f")
+            && f.attribute("t").as_deref() == Some("shared")
+        {
+            let area = f.attribute("ref").and_then(|area| CellArea::parse(&area));
+            if let Some(area) = area.filter(|area| !area.is_one_cell()) {
+                return computes(at, &area);
+            }
+        }
+        value.put(cell);
+        Ok(())
+    }
+
     /// Rejects a cell that must not be set on its own.
-    pub fn check(&self, at: Address) -> Result<(), EditError> {
+    fn check(&self, at: Address) -> Result<(), EditError> {
         let is_part = |area: &&CellArea| area.has(at) && area.from != at;
         if let Some(area) = self.merged.iter().find(is_part) {
             return invalid(format!("{at} is part of the merged cells {area}: set {}.", area.from));
@@ -82,7 +103,7 @@ impl Groups {
 }
 
 /// The error for a cell whose formula others depend on.
-pub fn computes(at: Address, area: &CellArea) -> Result<(), EditError> {
+fn computes(at: Address, area: &CellArea) -> Result<(), EditError> {
     invalid(format!(
         "The formula in {at} also computes the cells {area}, which would break: set the cells in a \
          spreadsheet program."

@@ -2,8 +2,7 @@
 
 use super::{
     EditError,
-    cells::{Address, CellArea, CellValue},
-    groups::{self, Groups},
+    cells::{Address, CellArea},
     invalid,
     tree::{Node, TreeElement},
 };
@@ -120,27 +119,6 @@ pub fn used(root: &TreeElement) -> Option<CellArea> {
         area.to.column = area.to.column.max(at.column);
     }
     used
-}
-
-/// Sets a cell. Cells that others depend on in a way that would break are rejected.
-pub fn set(
-    root: &mut TreeElement,
-    groups: &Groups,
-    at: Address,
-    value: &CellValue,
-) -> Result<(), EditError> {
-    groups.check(at)?;
-    let cell = cell_mut(root, at);
-    if let Some(f) = cell.child("f")
-        && f.attribute("t").as_deref() == Some("shared")
-    {
-        let area = f.attribute("ref").and_then(|area| CellArea::parse(&area));
-        if let Some(area) = area.filter(|area| !area.is_one_cell()) {
-            return groups::computes(at, &area);
-        }
-    }
-    value.put(cell);
-    Ok(())
 }
 
 /// Removes the computed values of all formulas, which would be out of date.
