@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 
 use super::{
     EditError,
-    cells::{Address, CellContent, CellValue, Epoch},
+    cells::{Address, CellArea, CellContent, CellValue, Epoch},
     formulas,
     groups::Groups,
     invalid,
     parts::PackageParts,
     sheet,
-    tables::NativeTable,
     tree::{self, Node, TreeElement},
 };
-use crate::read::{limits, links};
+use crate::read::limits;
 
 pub(super) const BOOK: &str = "xl/workbook.xml";
 const BOOK_LINKS: &str = "xl/_rels/workbook.xml.rels";
@@ -43,27 +42,18 @@ pub struct Book<'f> {
     epoch: Epoch,
 }
 
-/// The targets of a part's relationships, by id.
-pub(super) fn relations(
-    parts: &mut PackageParts,
-    part: &str,
-) -> Result<BTreeMap<String, String>, EditError> {
-    let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
-    let name = format!("{folder}/_rels/{file}.rels");
-    if !parts.has(&name) {
-        return Ok(BTreeMap::new());
-    }
-    let mut nodes = parts.tree(&name)?;
-    let rows = tree::root(&name, &mut nodes)?;
-    let rows = rows.elements().filter_map(|row| {
-        Some((row.attribute("Id")?, links::within(folder, &row.attribute("Target")?)))
-    });
-    Ok(rows.collect())
+/// A native table of a sheet.
+#[derive(Clone)]
+pub struct NativeTable {
+    pub name: String,
+    pub area: CellArea,
+    pub has_totals: bool,
+    pub(super) part: String,
 }
 
 impl<'f> Book<'f> {
     pub fn open(mut parts: PackageParts<'f>) -> Result<Self, EditError> {
-        let targets = relations(&mut parts, BOOK)?;
+        let targets = parts.relations(BOOK)?;
         let mut nodes = parts.tree(BOOK)?;
         let root = tree::root(BOOK, &mut nodes)?;
         let id = |sheet: &TreeElement| {

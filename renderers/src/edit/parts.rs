@@ -12,7 +12,7 @@ use super::{
     EditError,
     tree::{self, Node, TreeElement},
 };
-use crate::read::{archive::Archive, limits};
+use crate::read::{archive::Archive, limits, links};
 
 /// The maximum size of a part that is edited.
 const PART_BYTES: usize = 24 << 20;
@@ -77,6 +77,21 @@ impl<'f> PackageParts<'f> {
         })?;
         limits::within(bytes.len() as u64, PART_BYTES as u64, &format!("bytes in {name}"))?;
         tree::parse(name, &bytes)
+    }
+
+    /// The targets of a part's relationships, by id.
+    pub fn relations(&mut self, part: &str) -> Result<BTreeMap<String, String>, EditError> {
+        let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
+        let name = format!("{folder}/_rels/{file}.rels");
+        if !self.has(&name) {
+            return Ok(BTreeMap::new());
+        }
+        let mut nodes = self.tree(&name)?;
+        let rows = tree::root(&name, &mut nodes)?;
+        let rows = rows.elements().filter_map(|row| {
+            Some((row.attribute("Id")?, links::within(folder, &row.attribute("Target")?)))
+        });
+        Ok(rows.collect())
     }
 
     pub fn put(&mut self, name: &str, tree: &[Node]) -> Result<(), EditError> {

@@ -2,20 +2,11 @@
 
 use super::{
     EditError,
-    book::{BOOK, Book, relations},
+    book::{BOOK, Book, NativeTable},
     cells::{Address, CellArea, letters},
     invalid,
     tree::{self, TreeElement},
 };
-
-/// A native table.
-#[derive(Clone)]
-pub struct NativeTable {
-    pub name: String,
-    pub area: CellArea,
-    pub has_totals: bool,
-    part: String,
-}
 
 impl Book<'_> {
     /// The tables of a sheet.
@@ -25,7 +16,7 @@ impl Book<'_> {
         }
         let part = self.sheets[at].1.clone();
         let mut tables = Vec::new();
-        for target in relations(&mut self.parts, &part)?.into_values() {
+        for target in self.parts.relations(&part)?.into_values() {
             if !target.starts_with("xl/tables/") || !self.parts.has(&target) {
                 continue;
             }

@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 
 use super::{
     Change, EditError, Edited,
-    book::Book,
+    book::{Book, NativeTable},
     cells::{Address, CellArea, CellValue, letters},
     formulas, invalid,
     parts::PackageParts,
     sheet,
-    tables::NativeTable,
     tree::TreeElement,
 };
 use crate::read::limits;
