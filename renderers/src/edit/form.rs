@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Change, EditError, invalid,
-    pdf::{Work, odd},
+    pdf_work::{Work, odd},
     stamp::{encoded, helvetica, literal, width},
 };
 use crate::read::limits;

@@ -6,7 +6,8 @@
 //!   `sheet`, `tables`: its parts
 //! - [`word`]: text, paragraphs and table rows of Word files; `word_tables`: its tables;
 //!   `revisions`: tracked changes
-//! - [`pdf`]: pages, stamps and form fields of PDFs; `pages`, `stamp`, `form`: each of them
+//! - [`pdf`]: pages, stamps and form fields of PDFs; `pages`, `stamp`, `form`: each of them;
+//!   `pdf_work`: what has changed so far
 //! - `parts`, `tree`, `text`: packages, XML and the text of paragraphs
 //!
 //! Parsers of third-party formats occasionally fail badly: call this in a separate process with
@@ -23,6 +24,7 @@ mod list;
 mod pages;
 mod parts;
 pub mod pdf;
+mod pdf_work;
 mod revisions;
 mod sections;
 mod sheet;

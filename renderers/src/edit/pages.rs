@@ -1,13 +1,16 @@
-//! A new PDF of pages that are taken from others.
+//! The pages of a PDF: those that a text names, what they inherit, and a new PDF of them.
 
 use lopdf::{Dictionary, Document, Object, ObjectId, dictionary};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Change, EditError,
-    pdf::{DEPTH, Work, inherited, odd, places},
+    pdf_work::{Work, odd},
 };
 use crate::read::limits;
+
+/// The maximum nesting of the objects of a page.
+const DEPTH: usize = 100;
 
 /// The attributes that pages take from the nodes above them.
 const INHERITED: [&[u8]; 4] = [b"Resources", b"MediaBox", b"CropBox", b"Rotate"];
@@ -27,6 +30,47 @@ const OWN: [&[u8]; 12] = [
     b"UserUnit",
     b"Annots",
 ];
+
+/// The places of the pages that a text such as `1-3,5` names, from 0.
+pub(super) fn places(pages: Option<&str>, count: usize) -> Result<Vec<usize>, EditError> {
+    let Some(text) = pages else { return Ok((0..count).collect()) };
+    let failed = || {
+        EditError::Invalid(format!(
+            "“{text:.60}” does not name pages of this PDF, which has {count}: write 1-3,5, or 4- \
+             for page 4 and all after it."
+        ))
+    };
+    let number = |text: &str| text.trim().parse().ok().filter(|n| (1..=count).contains(n));
+    let mut places = Vec::new();
+    for part in text.split(',') {
+        let (from, to) = match part.split_once('-') {
+            Some((from, to)) if to.trim().is_empty() => (number(from), Some(count)),
+            Some((from, to)) => (number(from), number(to)),
+            None => (number(part), number(part)),
+        };
+        let (from, to) = from.zip(to).ok_or_else(failed)?;
+        if from <= to {
+            places.extend(from - 1..to);
+        } else {
+            places.extend((to - 1..from).rev());
+        }
+        limits::within(places.len() as u64, limits::PAGES as u64, "pages")?;
+    }
+    Ok(places)
+}
+
+/// An entry of a page or of a node above it.
+pub(super) fn inherited(document: &Document, page: ObjectId, key: &[u8]) -> Option<Object> {
+    let mut id = page;
+    for _ in 0..DEPTH {
+        let node = document.get_dictionary(id).ok()?;
+        if let Ok(found) = node.get_deref(key, document) {
+            return Some(found.clone());
+        }
+        id = node.get(b"Parent").and_then(Object::as_reference).ok()?;
+    }
+    None
+}
 
 /// A new document of the selected pages. Nothing else is taken, so that the content of other pages
 /// does not stay in the file unseen.

@@ -4,14 +4,16 @@ use lopdf::{Document, LoadOptions, Object, ObjectId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Change, EditError, Edited, form, invalid, pages, stamp};
+use super::{
+    Change, EditError, Edited, form, invalid,
+    pages::{self, inherited, places},
+    pdf_work::{Work, odd},
+    stamp::{self, Stamps},
+};
 use crate::read::limits;
 
 /// The maximum unpacked size of each stream that is read when a file is opened.
 const LOADED_BYTES: usize = 32 << 20;
-
-/// The maximum nesting of the objects of a page.
-pub(super) const DEPTH: usize = 100;
 
 /// The changes of a PDF, in this order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -68,7 +70,9 @@ pub fn edit(files: &[&[u8]], edit: &PdfEdit) -> Result<Edited, EditError> {
         rotate(&mut document, &pages, rotation, &mut work)?;
     }
     if edit.watermark.is_some() || edit.page_numbers {
-        stamp::stamp(&mut document, &pages, edit, &mut work)?;
+        let stamps =
+            Stamps { watermark: edit.watermark.as_deref(), page_numbers: edit.page_numbers };
+        stamp::stamp(&mut document, &pages, stamps, &mut work)?;
     }
     if is_edited && document.catalog_mut().map_err(odd)?.remove(b"Metadata").is_some() {
         work.warn("The PDF no longer states that it conforms to PDF/A or PDF/UA.");
@@ -76,25 +80,6 @@ pub fn edit(files: &[&[u8]], edit: &PdfEdit) -> Result<Edited, EditError> {
     let mut bytes = Vec::new();
     document.save_to(&mut bytes).map_err(|error| odd(error.into()))?;
     Ok(Edited { bytes, name: None, changes: work.changes, warnings: work.warnings })
-}
-
-/// What has changed so far.
-#[derive(Default)]
-pub(super) struct Work {
-    pub changes: Vec<Change>,
-    pub warnings: Vec<String>,
-}
-
-impl Work {
-    pub fn warn(&mut self, warning: &str) {
-        if !self.warnings.iter().any(|known| known == warning) {
-            self.warnings.push(warning.to_owned());
-        }
-    }
-}
-
-pub(super) fn odd(error: lopdf::Error) -> EditError {
-    EditError::Invalid(format!("The PDF is damaged: {error}."))
 }
 
 fn load(file: &[u8]) -> Result<Document, EditError> {
@@ -130,47 +115,6 @@ fn locked() -> EditError {
         "The PDF is protected by a password or by permissions: ask for a copy without protection."
             .into(),
     )
-}
-
-/// The places of the pages that a text such as `1-3,5` names, from 0.
-pub(super) fn places(pages: Option<&str>, count: usize) -> Result<Vec<usize>, EditError> {
-    let Some(text) = pages else { return Ok((0..count).collect()) };
-    let failed = || {
-        EditError::Invalid(format!(
-            "“{text:.60}” does not name pages of this PDF, which has {count}: write 1-3,5, or 4- \
-             for page 4 and all after it."
-        ))
-    };
-    let number = |text: &str| text.trim().parse().ok().filter(|n| (1..=count).contains(n));
-    let mut places = Vec::new();
-    for part in text.split(',') {
-        let (from, to) = match part.split_once('-') {
-            Some((from, to)) if to.trim().is_empty() => (number(from), Some(count)),
-            Some((from, to)) => (number(from), number(to)),
-            None => (number(part), number(part)),
-        };
-        let (from, to) = from.zip(to).ok_or_else(failed)?;
-        if from <= to {
-            places.extend(from - 1..to);
-        } else {
-            places.extend((to - 1..from).rev());
-        }
-        limits::within(places.len() as u64, limits::PAGES as u64, "pages")?;
-    }
-    Ok(places)
-}
-
-/// An entry of a page or of a node above it.
-pub(super) fn inherited(document: &Document, page: ObjectId, key: &[u8]) -> Option<Object> {
-    let mut id = page;
-    for _ in 0..DEPTH {
-        let node = document.get_dictionary(id).ok()?;
-        if let Ok(found) = node.get_deref(key, document) {
-            return Some(found.clone());
-        }
-        id = node.get(b"Parent").and_then(Object::as_reference).ok()?;
-    }
-    None
 }
 
 fn rotate(

@@ -4,7 +4,8 @@ use lopdf::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
 
 use super::{
     Change, EditError, invalid,
-    pdf::{PdfEdit, Work, inherited, odd},
+    pages::inherited,
+    pdf_work::{Work, odd},
 };
 
 /// The maximum length of a watermark, in characters.
@@ -69,13 +70,22 @@ pub(super) fn helvetica(document: &mut Document) -> ObjectId {
     })
 }
 
+/// What is added to each page.
+#[derive(Clone, Copy)]
+pub(super) struct Stamps<'e> {
+    /// A text across the page.
+    pub watermark: Option<&'e str>,
+    /// Whether the number of the page and the number of pages are at the bottom.
+    pub page_numbers: bool,
+}
+
 pub(super) fn stamp(
     document: &mut Document,
     pages: &[ObjectId],
-    edit: &PdfEdit,
+    stamps: Stamps<'_>,
     work: &mut Work,
 ) -> Result<(), EditError> {
-    let watermark = edit.watermark.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let watermark = stamps.watermark.map(str::trim).filter(|text| !text.is_empty());
     if watermark.is_some_and(|text| text.chars().count() > WATERMARK_CHARS) {
         return invalid(format!("A watermark has at most {WATERMARK_CHARS} characters."));
     }
@@ -90,7 +100,7 @@ pub(super) fn stamp(
         if let Some(text) = watermark {
             drawing += &space.across(text, &letters);
         }
-        if edit.page_numbers {
+        if stamps.page_numbers {
             drawing += &space.below(&format!("{} / {}", at + 1, pages.len()));
         }
         drawing += "Q EMC\n";
@@ -99,7 +109,7 @@ pub(super) fn stamp(
     if let Some(text) = watermark {
         work.changes.push(Change::added("watermark on each page", text));
     }
-    if edit.page_numbers {
+    if stamps.page_numbers {
         let last = pages.len();
         work.changes.push(Change::added("page numbers", &format!("1 / {last} … {last} / {last}")));
     }
