@@ -8,7 +8,7 @@
 //! - `look`: fonts and colours; `words`: words in the language of the document
 //! - `text`: inlines as plain text; `measure`: the width of text; `numerals`: numbers of lists
 //! - `fitting`, `widths`: the size and the columns of tables; `sections`: portrait and landscape
-//! - `picture`, `kind`, `upright`, `vector`: pictures
+//! - `picture`, `kind`, `upright`, `vector`: pictures; `backdrop_words`: their places on slides
 //! - `omml`, `linear`: formulas as Office Math, and on one line; `highlight`: colours of code
 //! - `reading`: reads parts back, for tests
 
@@ -21,6 +21,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 #[cfg(test)]
 mod arbitrary;
+pub mod backdrop_words;
 pub mod fitting;
 pub mod highlight;
 pub mod kind;

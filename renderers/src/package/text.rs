@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::backdrop_words::backdrop_text;
 use super::measure;
 use crate::document::{Block, Inline, Merge, Table};
-use crate::pptx::backdrop_text;
 
 /// Deeper nesting is flattened to plain text.
 pub const DEPTH: usize = 24;

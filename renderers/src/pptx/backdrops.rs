@@ -2,15 +2,12 @@
 //! the text or beside it.
 
 use super::deck::Deck;
-use super::geometry::{Area, Side, SideShare};
+use super::geometry::Area;
 use super::layouts::Layout;
 use super::plan::Slide;
 use crate::document::{Block, Color, Inline};
+use crate::package::backdrop_words::BackdropWords;
 use crate::package::picture::Picture;
-
-/// The share of a slide that a picture at its side takes, and the limits of it.
-const SHARE: f64 = 0.5;
-const SHARES: [f64; 2] = [0.15, 0.7];
 
 /// A picture with its place.
 #[derive(Debug, Clone)]
@@ -38,51 +35,6 @@ pub struct SlideColors {
     pub background: Option<Color>,
     /// The colour of text.
     pub ink: Option<Color>,
-}
-
-/// The words before the text alternative of a picture.
-#[derive(Debug, Clone, Default)]
-struct BackdropWords {
-    side: Option<SideShare>,
-    /// Whether the whole picture is shown.
-    is_whole: bool,
-    alt: String,
-}
-
-impl BackdropWords {
-    /// Reads `bg right:40% text`; `None` if the first word is not `bg`.
-    fn read(alt: &str) -> Option<Self> {
-        let mut words = alt.split_whitespace();
-        (words.next() == Some("bg")).then_some(())?;
-        let mut read = Self::default();
-        let mut text: Vec<&str> = Vec::new();
-        for word in words {
-            let (name, value) = word.split_once(':').unwrap_or((word, ""));
-            match name {
-                _ if !text.is_empty() => text.push(word),
-                "right" => read.side = Some(SideShare { side: Side::Right, share: share(value) }),
-                "left" => read.side = Some(SideShare { side: Side::Left, share: share(value) }),
-                "fit" | "contain" => read.is_whole = true,
-                "cover" | "auto" | "vertical" | "w" | "h" | "width" | "height" | "blur"
-                | "brightness" | "opacity" | "grayscale" | "sepia" | "contrast" | "invert" => {}
-                _ if word.ends_with('%') => {}
-                _ => text.push(word),
-            }
-        }
-        read.alt = text.join(" ");
-        Some(read)
-    }
-}
-
-/// The text alternative without the words that place a picture; `None` if there are none.
-pub fn backdrop_text(alt: &str) -> Option<String> {
-    BackdropWords::read(alt).map(|words| words.alt)
-}
-
-fn share(value: &str) -> f64 {
-    let percent: Option<f64> = value.trim_end_matches('%').parse().ok();
-    let share = percent.filter(|percent| percent.is_finite()).map_or(SHARE, |p| p / 100.0);
-    share.clamp(SHARES[0], SHARES[1])
 }
 
 impl<'d> Deck<'d> {
@@ -173,24 +125,4 @@ fn inside(picture: &Picture<'_>, area: Area) -> Area {
     let (width, height) = (width * scale, height * scale);
     let (x, y) = (area.x + (area.width - width) / 2.0, area.y + (area.height - height) / 2.0);
     Area { x, y, width, height }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_words_before_the_text_place_a_picture() {
-        let words = BackdropWords::read("bg left:33% A boat at sea").unwrap();
-        assert_eq!(
-            (words.side, words.alt.as_str()),
-            (Some(SideShare { side: Side::Left, share: 0.33 }), "A boat at sea")
-        );
-        assert!(BackdropWords::read("bg contain").unwrap().is_whole);
-        assert_eq!(
-            BackdropWords::read("bg right:900%").unwrap().side,
-            Some(SideShare { side: Side::Right, share: SHARES[1] })
-        );
-        assert!(BackdropWords::read("A background").is_none());
-    }
 }

@@ -1,6 +1,7 @@
 //! Positions on a slide, in points.
 
 use crate::document::SlideSize;
+use crate::package::backdrop_words::{Side, SideShare};
 
 /// English Metric Units per point.
 const EMU: f64 = 12_700.0;
@@ -42,20 +43,6 @@ impl Area {
 
 pub fn emu(points: f64) -> i64 {
     (points * EMU).round() as i64
-}
-
-/// A side of a slide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    Left,
-    Right,
-}
-
-/// The share of a slide's width that a picture takes on one side.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SideShare {
-    pub side: Side,
-    pub share: f64,
 }
 
 /// The boxes that all layouts share.

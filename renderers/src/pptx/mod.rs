@@ -52,7 +52,6 @@ use crate::package::{Relations, limits, properties};
 use crate::pdf::fontset::Fonts;
 use crate::rendered::{RenderError, Rendered};
 
-pub(crate) use backdrops::backdrop_text;
 use deck::Deck;
 use page::SlidePage;
 use plan::Slide;
