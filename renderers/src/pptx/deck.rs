@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::frames::Frames;
 use super::geometry::Geometry;
+use super::heights::LARGEST;
 use crate::Document;
 use crate::document::SlideTemplate;
 use crate::package::Package;
@@ -54,7 +55,7 @@ impl<'d> Deck<'d> {
             album: Album::new(fonts),
             fonts,
             charts: 0,
-            scale: super::flow::LARGEST,
+            scale: LARGEST,
             anchors: HashMap::new(),
         }
     }

@@ -3,15 +3,13 @@
 use std::collections::VecDeque;
 
 use super::geometry::Area;
-use super::heights::{Columns, GAP, INSET, code_height, code_size, height, para_height};
+use super::heights::{Columns, GAP, INSET, LARGEST, code_height, code_size, height, para_height};
 use super::items::{Para, ParaMark, ParaVoice, SlideItem};
 use super::layouts::BLOCKS;
 use super::page::Piece;
 use crate::document::{Inline, Merge, Table};
 use crate::package::text::{clipped, cut, plain};
 
-/// The largest scale of body text.
-pub const LARGEST: f64 = 1.4;
 /// Scales of body text to try before a slide is split.
 const SCALES: [f64; 5] = [LARGEST, 1.2, 1.0, 0.9, 0.8];
 /// Text is enlarged only if it leaves that share of the slide free.

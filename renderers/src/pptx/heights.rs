@@ -1,6 +1,6 @@
 //! Heights of items on a slide, from measured text; all figures in points.
 
-use super::formulas;
+use super::formula_heights;
 use super::items::{Para, ParaMark, ParaVoice, SlideItem};
 use crate::document::{Inline, Table};
 use crate::package::fitting::{self, CellForm};
@@ -9,6 +9,8 @@ use crate::package::picture::Picture;
 use crate::package::text::{plain, rows};
 use crate::package::widths;
 
+/// The largest scale of body text.
+pub const LARGEST: f64 = 1.4;
 /// Font sizes of the nine levels of body text at full scale, as in the master.
 pub const SIZES: [f64; 9] = [20.0, 18.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
 /// The font size of footnotes and captions.
@@ -77,7 +79,7 @@ pub fn para_height(para: &Para, width: f64, scale: f64) -> f64 {
     let size = size(para, scale);
     let room = width - (INDENT * para.level as f64 + hang(para.mark)) * scale.max(1.0);
     let text = plain(&para.content);
-    let more = formulas::lines(&para.content) - 1.0;
+    let more = formula_heights::lines(&para.content) - 1.0;
     let lines = lines(&text, room.max(60.0), size, Face::Text) + more;
     lines * line_height(&text, size) + BEFORE * scale
 }
@@ -157,7 +159,7 @@ impl Columns {
         let cell = |(cell, width): (&Vec<Inline>, &f64)| {
             let text = plain(cell);
             let room = (width - CELL.0).max(self.size);
-            let more = formulas::lines(cell) - 1.0;
+            let more = formula_heights::lines(cell) - 1.0;
             (lines(&text, room, self.size, face) + more) * line_height(&text, self.size)
         };
         row.iter().zip(&self.widths).map(cell).fold(self.size * 1.2, f64::max) + CELL.1

@@ -4,13 +4,13 @@
 //! - [`plan`]: splits the document into slides and extracts notes; [`directives`]: Marp's settings;
 //!   [`reveal`]: the conventions of reveal.js
 //! - [`backdrops`]: pictures that reach the edges of a slide, and its background
-//! - [`items`]: a slide's blocks as text, tables, code and pictures; [`icons`]: small pictures within a
-//!   sentence
+//! - [`items`]: text, tables, code and pictures; [`itemize`]: a slide's blocks as items; [`icons`]:
+//!   small pictures within a sentence
 //! - [`fit`], [`flow`], [`bands`]: places items by measured text and continues on further slides
 //!   where needed; slides with columns. `geometry`, `heights`: positions and measured heights
 //! - [`slide`], [`paragraphs`], [`shapes`], [`charts`], [`chart_axes`], [`chart_labels`]: the XML of a
 //!   slide, a [`sheet`]
-//! - [`formulas`]: formulas as Office Math
+//! - [`formulas`]: formulas as Office Math; [`formula_heights`]: the lines that they take
 //! - [`frames`]: the placeholders of the layouts, which may be those of a template
 //! - [`markup`]: XML shared by slides, layouts and masters
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file
@@ -27,11 +27,13 @@ mod deck;
 mod directives;
 mod fit;
 mod flow;
+mod formula_heights;
 mod formulas;
 mod frames;
 mod geometry;
 mod heights;
 mod icons;
+mod itemize;
 mod items;
 mod layouts;
 mod markup;
@@ -88,7 +90,7 @@ impl<'d> Deck<'d> {
             for ignored in &slide.setting.ignored {
                 self.warnings.add(ignored.clone());
             }
-            self.scale = flow::LARGEST;
+            self.scale = heights::LARGEST;
             pages.extend(self.topic(slide, room, LEVELS)?);
         }
         limits::pages(pages.len(), SLIDES, "slides")?;

@@ -1,7 +1,6 @@
 //! A slide that is being written.
 
 use super::deck::Deck;
-use super::formulas::FormulaForm;
 use crate::document::Color;
 use crate::package::Relations;
 
@@ -19,6 +18,16 @@ pub struct Sheet<'a, 'd> {
     pub has_own_sizes: bool,
     /// The font size of the first level of text in the layout, in points.
     pub first_level_size: Option<f64>,
+}
+
+/// How formulas are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FormulaForm {
+    /// As a line of text.
+    #[default]
+    Line,
+    /// As Office Math.
+    Office,
 }
 
 impl Sheet<'_, '_> {

@@ -1,7 +1,7 @@
 //! Writes one slide: title, items, footer and notes.
 
 use super::deck::Deck;
-use super::formulas::{FormulaForm, has_formulas};
+use super::formula_heights::has_formulas;
 use super::frames::TextSlot;
 use super::geometry::{Area, emu};
 use super::heights::{INSET, SMALL, caption_height, code_height, code_size, size};
@@ -13,7 +13,7 @@ use super::markup::{
 };
 use super::page::{Piece, SlidePage};
 use super::paragraphs::TextFormat;
-use super::sheet::Sheet;
+use super::sheet::{FormulaForm, Sheet};
 use crate::document::{Align, Color, Inline, MIN_PICTURE, PictureWidth};
 use crate::package::Relations;
 use crate::package::look;
