@@ -1,6 +1,6 @@
 //! The axes of native charts.
 
-use super::charts::{line, titled, val};
+use super::chart_markup::{line, titled, val};
 use crate::chart::{Chart, ChartKind, NameLayout};
 use crate::package::look::Look;
 use crate::package::xml::Xml;

@@ -1,6 +1,7 @@
 //! The labels of bars, lines and slices of native charts.
 
-use super::charts::{fill, val};
+use super::chart_markup::val;
+use super::markup::fill;
 use crate::chart::{Chart, ChartKind, Series};
 use crate::document::Color;
 use crate::package::xml::Xml;

@@ -5,7 +5,9 @@ use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 
 use super::chart_axes::{axes, axis_ids};
 use super::chart_labels::{labels, letters_on, shown};
+use super::chart_markup::{line, titled, val};
 use super::geometry::Area;
+use super::markup::fill;
 use super::shapes::place;
 use super::sheet::Sheet;
 use crate::chart::{Chart, ChartKind, Labels, NameRoom, Series};
@@ -117,26 +119,6 @@ fn write(chart: &Chart, look: &Look, area: Area, book: Option<&str>) -> Xml {
     xml
 }
 
-pub fn val(xml: &mut Xml, name: &'static str, value: &str) {
-    xml.empty(name, &[("val", value)]);
-}
-
-pub fn titled(xml: &mut Xml, text: &str, size: &str) {
-    xml.open("c:title", &[]);
-    xml.open("c:tx", &[]);
-    xml.open("c:rich", &[]);
-    xml.raw("<a:bodyPr/><a:lstStyle/>");
-    xml.open("a:p", &[]);
-    xml.open("a:r", &[]);
-    xml.empty("a:rPr", &[("lang", "en-US"), ("sz", size), ("b", "1")]);
-    xml.leaf("a:t", &[], text);
-    for _ in 0..4 {
-        xml.close();
-    }
-    val(xml, "c:overlay", "0");
-    xml.close();
-}
-
 /// The text properties of the whole chart.
 fn letters(xml: &mut Xml, look: &Look) {
     xml.open("c:txPr", &[]);
@@ -150,12 +132,6 @@ fn letters(xml: &mut Xml, look: &Look) {
     }
     xml.empty("a:endParaRPr", &[("lang", "en-US")]);
     xml.close();
-    xml.close();
-}
-
-pub fn fill(xml: &mut Xml, color: &str) {
-    xml.open("a:solidFill", &[]);
-    xml.empty("a:srgbClr", &[("val", color)]);
     xml.close();
 }
 
@@ -220,14 +196,6 @@ fn group(xml: &mut Xml, chart: &Chart, kind: ChartKind, look: &Look) {
     if !chart.is_round() {
         axis_ids(xml, is_over_bars && chart.y2.is_some());
     }
-    xml.close();
-}
-
-pub fn line(xml: &mut Xml, color: &str, width: &str) {
-    xml.open("c:spPr", &[]);
-    xml.open("a:ln", &[("w", width)]);
-    fill(xml, color);
-    xml.close();
     xml.close();
 }
 

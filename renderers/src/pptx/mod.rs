@@ -12,7 +12,7 @@
 //!   slide, a [`sheet`]
 //! - [`formulas`]: formulas as Office Math; [`formula_heights`]: the lines that they take
 //! - [`frames`]: the placeholders of the layouts, which may be those of a template
-//! - [`markup`]: XML shared by slides, layouts and masters
+//! - [`markup`]: XML shared by slides, layouts and masters; [`chart_markup`]: by the parts of charts
 //! - [`layouts`], [`theme`], [`notes`], [`parts`]: the parts of every file
 //!
 //! All text is placed in placeholders of a layout, so that the outline view, screen readers and
@@ -22,6 +22,7 @@ mod backdrops;
 mod bands;
 mod chart_axes;
 mod chart_labels;
+mod chart_markup;
 mod charts;
 mod deck;
 mod directives;
