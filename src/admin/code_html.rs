@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::markdown_html::escape;
+use super::escape::escape;
 
 /// How much code of a response is highlighted. Syntaxes are regular expressions, which can be slow.
 pub const RESPONSE_BYTES: usize = 128_000;

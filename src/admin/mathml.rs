@@ -3,7 +3,7 @@
 use renderers::latex::{Enclosure, Formula, Style, parse};
 use std::fmt::{self, Write as _};
 
-use super::markdown_html::escape;
+use super::escape::escape;
 
 /// Operators whose scripts are placed below and above in a displayed formula.
 const LIMITS: &str = "∑∏∐⋃⋂⨁⨂⋁⋀";

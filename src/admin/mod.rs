@@ -8,7 +8,7 @@
 //! - [`console`]: pages for operators, built on the functions of the API
 //! - [`language`]: parses `Accept-Language`
 //! - [`markdown_html`], [`mathml`], [`code_html`]: render Markdown as safe HTML, with its formulas
-//!   and highlighted code
+//!   and highlighted code; `escape`: escapes text
 //! - [`push`]: notifies browsers of approval requests
 //! - [`rules`]: guard rules
 //! - [`reload`], [`settings_file`]: requests to the main loop: to reload the configuration, to
@@ -29,6 +29,7 @@ mod code_html;
 pub mod completions;
 pub mod connections;
 pub mod console;
+mod escape;
 pub mod first_steps;
 pub mod health;
 pub mod language;
