@@ -209,7 +209,7 @@ impl Catalog {
             specs.push(&self.load_skill);
         }
         specs.extend(self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Core));
-        if self.is_large() {
+        if disclosure::is_large(self.extensions().count()) {
             specs.push(&self.find_tool);
         }
         if self.extensions().next().is_some() {
@@ -234,8 +234,9 @@ impl Catalog {
     fn schema(&self, spec: &ToolSpec) -> ToolSchema {
         let mut schema = ToolSchema::of(spec);
         if spec.name == disclosure::ENABLE_TOOL {
+            let extensions: Vec<_> = self.extensions().collect();
             schema.parameters["properties"]["names"]["description"] =
-                tool_listing::directory(self).into();
+                tool_listing::directory(&extensions).into();
         }
         schema
     }
@@ -251,11 +252,6 @@ impl Catalog {
     /// The tools whose schemas are not in every prompt.
     pub fn extensions(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|t| &t.spec).filter(|s| s.tier == Tier::Extension)
-    }
-
-    /// Whether there are too many tools to list each on a line.
-    pub fn is_large(&self) -> bool {
-        self.extensions().nth(disclosure::LISTED).is_some()
     }
 
     pub fn skills(&self) -> &[Skill] {

@@ -48,6 +48,11 @@ impl Disclosure {
     }
 }
 
+/// Whether there are too many extension tools to list each on a line.
+pub fn is_large(extensions: usize) -> bool {
+    extensions > LISTED
+}
+
 /// Parses `names: […]` and the parameters of other programs: `toolName`, `name`.
 pub fn names_in(arguments: &Value) -> Vec<String> {
     let one = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::to_owned);

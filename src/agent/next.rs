@@ -323,7 +323,8 @@ fn find(call: &Call, session: &Session, agent: &Agent) -> Vec<Event> {
         Ok(found) => found,
         Err(problem) => return vec![rejected(call, problem)],
     };
-    let text = tool_listing::search_result(&agent.catalog, &found, &session.enabled);
+    let all = agent.catalog.extensions().count();
+    let text = tool_listing::search_result(all, &found, &session.enabled);
     match found.first().filter(|_| disclosure::enables(&call.arguments)) {
         Some(best) => {
             let names = vec![best.name.clone()];

@@ -4,8 +4,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
-    catalog::Catalog,
-    disclosure::LISTED,
+    disclosure::{LISTED, is_large},
     spec::{ToolSource, ToolSpec},
     tool_family::{families_of, is_in_family},
 };
@@ -18,16 +17,16 @@ const NAMED_SERVERS: usize = 10;
 /// The listing, as part of the description of `enable_tool`'s argument. It precedes the
 /// instructions there, so it stays in the provider's cache when a tool is enabled. Unlike the
 /// description of a tool, that of an argument may have any length.
-pub fn directory(catalog: &Catalog) -> String {
-    let (served, own): (Vec<_>, Vec<_>) =
-        catalog.extensions().partition(|spec| matches!(spec.source, ToolSource::Mcp { .. }));
+pub fn directory(extensions: &[&ToolSpec]) -> String {
+    let is_served = |spec: &&ToolSpec| matches!(spec.source, ToolSource::Mcp { .. });
+    let (served, own): (Vec<_>, Vec<_>) = extensions.iter().copied().partition(is_served);
     let in_family = |spec: &&&ToolSpec| spec.source == ToolSource::Builtin && is_in_family(spec);
     let families: Vec<_> = own.iter().filter(in_family).copied().collect();
     let mut text = String::new();
     if own.is_empty() && served.is_empty() {
         return text;
     }
-    if catalog.is_large() {
+    if is_large(extensions.len()) {
         text.push_str(FOUND);
         text.push_str(&servers_of(&served));
     } else {
@@ -39,7 +38,7 @@ pub fn directory(catalog: &Catalog) -> String {
     for family in families_of(&families) {
         let _ = write!(text, "\n- {}: {}", family.name, family.about);
     }
-    if !catalog.is_large() {
+    if !is_large(extensions.len()) {
         for (server, specs) in by_server(&served) {
             let _ = write!(text, "\nOf the server {server}:");
             for spec in specs {
@@ -53,9 +52,8 @@ pub fn directory(catalog: &Catalog) -> String {
 const THESE: &str = "Of these tools:";
 const FOUND: &str = "Of what `find_tool` finds, or of the list below.";
 
-/// The result of a search: what the model needs to choose and enable tools.
-pub fn search_result(catalog: &Catalog, found: &[&ToolSpec], enabled: &[String]) -> String {
-    let all = catalog.extensions().count();
+/// The result of a search in this number of tools: what the model needs to choose and enable them.
+pub fn search_result(all: usize, found: &[&ToolSpec], enabled: &[String]) -> String {
     if found.is_empty() {
         return format!("No match among {all} tools. Try other words, also in English.");
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::{
-    catalog::{ResolvedTool, Skill},
+    catalog::{Catalog, ResolvedTool, Skill},
     disclosure::{Disclosure, FOUND},
     spec::Tier,
 };
@@ -43,6 +43,10 @@ fn with(more: usize) -> Catalog {
     Catalog::new(specs, vec![]).unwrap()
 }
 
+fn listing(catalog: &Catalog) -> String {
+    directory(&catalog.extensions().collect::<Vec<_>>())
+}
+
 fn schemas(catalog: &Catalog) -> Vec<String> {
     catalog.disclosed(&[]).iter().map(|spec| spec.name.clone()).collect()
 }
@@ -53,7 +57,7 @@ fn schemas(catalog: &Catalog) -> Vec<String> {
 fn the_tool_listing_has_one_line_for_each_extension_tool() {
     let catalog = with(0);
     assert_eq!(schemas(&catalog), ["note", "enable_tool"]);
-    insta::assert_snapshot!(directory(&catalog), @"
+    insta::assert_snapshot!(listing(&catalog), @"
     Of these tools:
     - rare: Does rare
     Of the server github:
@@ -80,19 +84,20 @@ fn a_large_catalogue_is_counted_and_searched() {
     assert_eq!(schemas(&catalog), ["note", "enable_tool"], "60 are listed");
     let catalog = with(58);
     assert_eq!(schemas(&catalog), ["note", "find_tool", "enable_tool"]);
-    insta::assert_snapshot!(directory(&catalog), @"
+    insta::assert_snapshot!(listing(&catalog), @"
     Of what `find_tool` finds, or of the list below. There are 60 tools of these servers: github, mail, zoo.
     - rare: Does rare
     ");
+    let all = catalog.extensions().count();
     let found = catalog.finding(&json!({ "query": "open an issue" })).unwrap();
-    insta::assert_snapshot!(search_result(&catalog, &found, &["github_create_issue".into()]), @"
+    insta::assert_snapshot!(search_result(all, &found, &["github_create_issue".into()]), @"
     1 of 61 tools, best match first:
     - github_create_issue: Opens an issue (title, labels?) [callable]
     ");
     let found = catalog.finding(&json!({ "query": "feed the animals in a cage" })).unwrap();
     assert_eq!(found.len(), FOUND);
     let none = catalog.finding(&json!({ "query": "股票" })).unwrap();
-    assert!(search_result(&catalog, &none, &[]).starts_with("No match among 61 tools"));
+    assert!(search_result(all, &none, &[]).starts_with("No match among 61 tools"));
     assert!(catalog.finding(&json!({ "query": "  " })).unwrap_err().contains("/query"));
 }
 
@@ -101,7 +106,7 @@ fn a_large_catalogue_is_counted_and_searched() {
 fn many_servers_do_not_fill_the_prompt() {
     let specs = (0..1000).map(|n| served(&format!("server{:03}", n / 5), &format!("t{n}"), "x"));
     let catalog = Catalog::new(specs.collect(), vec![]).unwrap();
-    let said = directory(&catalog);
+    let said = listing(&catalog);
     assert!(said.ends_with("server009, and 190 others."), "{said}");
     assert!(said.len() < 500, "{said}");
 }
@@ -120,7 +125,7 @@ fn the_disclosure_mode_decides_which_schemas_are_shown() {
     assert_eq!(names(0, Disclosure::Direct), all);
     assert_eq!(names(17, Disclosure::Direct).len(), 21, "20 extension tools and a core one");
     assert_eq!(names(18, Disclosure::Direct), ["note", "enable_tool"]);
-    assert_eq!(directory(&with(1000).disclosing(Disclosure::Legacy)), "");
+    assert_eq!(listing(&with(1000).disclosing(Disclosure::Legacy)), "");
 }
 
 /// Only the agent's own tools can be enabled; names may be misspelt.

@@ -239,7 +239,7 @@ impl Talk<'_> {
         match call.tool.as_str() {
             "search_tools" => {
                 let found = self.library.finding(&call.arguments).unwrap();
-                tool_listing::search_result(self.library, &found, &[])
+                tool_listing::search_result(self.library.extensions().count(), &found, &[])
             }
             "describe_tool" => described(self.library, text("name")).to_string(),
             "call_tool" => model.ran(text("name")),
