@@ -144,7 +144,7 @@ fn judge_new(
 ) -> Verdict {
     let words = context.language.words();
     let ruled = ruling(call, spec, session, policy, context);
-    let required = policy.requiring(spec);
+    let required = policy.required.requiring(spec);
     let spec = &*required;
     let tainted = taint::concerns(spec, session);
     let grantable = ruled.severity < Severity::Critical;
@@ -196,7 +196,9 @@ fn judge_new(
         Action::Ask if let Some(grant) = granted() => {
             Verdict::Run(Box::new(Cleared { grant: Some(grant.id.clone()), ..cleared(call) }))
         }
-        Action::Ask if default == Action::Ask => ask(policy.why_asked(spec, words), grantable),
+        Action::Ask if default == Action::Ask => {
+            ask(policy.required.why_asked(spec, words), grantable)
+        }
         Action::Ask => ask((words.why.outside)(&call.tool), grantable),
         Action::Allow => run(call),
     }

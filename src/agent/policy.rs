@@ -19,7 +19,7 @@ use super::{
     approvers::Approvers,
     catalog::{CallTerms, Subject, ToolSpec},
     paths,
-    required_approval::Required,
+    required_approval::RequiredApprovals,
     severity,
     shell::{self, Command, Script},
 };
@@ -40,7 +40,7 @@ pub struct Policy {
     pub approval_for: TimeDelta,
     /// The approvers for calls whose rule names none.
     pub approvers: Approvers,
-    pub required: Vec<Required>,
+    pub required: RequiredApprovals,
 }
 
 impl Default for Policy {
@@ -52,7 +52,7 @@ impl Default for Policy {
             link_hosts: Vec::new(),
             approval_for: TimeDelta::minutes(30),
             approvers: Approvers::default(),
-            required: Vec::new(),
+            required: RequiredApprovals::default(),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         hooks::{Check, Hook, HookBehaviour, OnFailure, Program},
         limits::{Budget, Daily, DailyLimits, Price},
         policy::{Origin, Policy},
-        required_approval::Required,
+        required_approval::{Required, RequiredApprovals},
         rules,
         schedule_rule::parse_duration,
     },
@@ -38,7 +38,7 @@ pub fn configured_policy(guard: &GuardConfig) -> Result<Policy> {
         Ok(Required { tool, approval: *approval })
     });
     Ok(Policy {
-        required: required.collect::<Result<_>>()?,
+        required: RequiredApprovals(required.collect::<Result<_>>()?),
         default: guard.default,
         tainted: guard.untrusted_content,
         rules,
