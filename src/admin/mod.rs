@@ -11,8 +11,8 @@
 //!   and highlighted code; `escape`: escapes text
 //! - [`push`]: notifies browsers of approval requests
 //! - [`rules`]: guard rules
-//! - [`reload`], [`settings_file`]: requests to the main loop: to reload the configuration, to
-//!   change its file, to check the installation
+//! - [`reload`]: requests to the main loop: to reload the configuration, to change its file
+//!   ([`settings_file`]), to check the installation
 //! - [`first_steps`]: providers and platforms that are offered to new operators
 //! - [`search`]: full-text search
 //! - [`templates`]: the chat, the pages in front of it, and the list of operations

@@ -5,7 +5,10 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Admin, settings_file::FileRequest};
+use super::{
+    Admin,
+    settings_file::{EntryChange, FileAction, FileChange, FileRequest, FileView},
+};
 use crate::{store::audit::Fact, texts::SettingsError};
 
 /// A request to the main loop.
@@ -71,8 +74,25 @@ pub async fn check(admin: &Admin, extent: CheckExtent) -> Result<Vec<CheckResult
     request(admin, |answer| ProgramRequest::Check(CheckRequest { extent, answer })).await
 }
 
+/// Requests the configuration file, as far as it can be changed.
+pub async fn view_file(admin: &Admin) -> Result<FileView> {
+    request(admin, |answer| ProgramRequest::File(Box::new(FileRequest::View { answer }))).await
+}
+
+/// Carries out the action. An error says why the result would be invalid; then nothing changes.
+pub async fn change_file(
+    admin: &Admin,
+    change: EntryChange,
+    action: FileAction,
+) -> Result<FileChange> {
+    let change = Box::new(change);
+    let wrap =
+        |answer| ProgramRequest::File(Box::new(FileRequest::Change { change, action, answer }));
+    request(admin, wrap).await
+}
+
 /// Sends a request and waits for its answer.
-pub(super) async fn request<T>(
+async fn request<T>(
     admin: &Admin,
     request: impl FnOnce(oneshot::Sender<Result<T>>) -> ProgramRequest,
 ) -> Result<T> {

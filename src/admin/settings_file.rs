@@ -1,5 +1,6 @@
-//! Requests to show and change the configuration file. The file remains the source of truth: a
-//! change is validated as a whole, written with a backup, and takes effect with the next reload.
+//! What can be shown of the configuration file and changed in it. The file remains the source of
+//! truth: a change is validated as a whole, written with a backup, and takes effect with the next
+//! reload.
 
 use anyhow::Result;
 use secrecy::SecretString;
@@ -8,10 +9,6 @@ use std::collections::BTreeMap;
 use strum::{EnumString, IntoStaticStr};
 use tokio::sync::oneshot;
 
-use super::{
-    Admin,
-    reload::{ProgramRequest, request},
-};
 use crate::store::audit::Fact;
 
 /// A list of the configuration whose entries can be changed.
@@ -130,16 +127,4 @@ pub enum FileRequest {
         action: FileAction,
         answer: oneshot::Sender<Result<FileChange>>,
     },
-}
-
-pub async fn view(admin: &Admin) -> Result<FileView> {
-    request(admin, |answer| ProgramRequest::File(Box::new(FileRequest::View { answer }))).await
-}
-
-/// Carries out the action. An error says why the result would be invalid; then nothing changes.
-pub async fn change(admin: &Admin, change: EntryChange, action: FileAction) -> Result<FileChange> {
-    let change = Box::new(change);
-    let wrap =
-        |answer| ProgramRequest::File(Box::new(FileRequest::Change { change, action, answer }));
-    request(admin, wrap).await
 }

@@ -14,9 +14,8 @@ use crate::{
     admin::{
         api::parts::Params,
         problem::{NO_SUCH_LIST, Problem, ProblemText},
-        settings_file::{
-            self, EntryChange, EntryList, FieldKind, FileAction, FileChange, FileView,
-        },
+        reload,
+        settings_file::{EntryChange, EntryList, FieldKind, FileAction, FileChange, FileView},
     },
     store::audit::AuditKind,
 };
@@ -36,7 +35,7 @@ pub async fn index(
     context: PageContext,
     Params(query): Params<EntryQuery>,
 ) -> Result<Response, Problem> {
-    let values = match settings_file::view(&context.admin).await {
+    let values = match reload::view_file(&context.admin).await {
         Ok(view) => {
             let form = EntryForm::of(&view, &query);
             page_values(&view, form, &FormOutcome::default())
@@ -127,7 +126,7 @@ pub async fn change(
 ) -> Result<Response, Problem> {
     let button: EntryButton = page::parsed(&sent)?;
     let list = EntryList::parse(&button.list).ok_or_else(|| Problem::unfit(NO_SUCH_LIST))?;
-    let view = match settings_file::view(&context.admin).await {
+    let view = match reload::view_file(&context.admin).await {
         Ok(view) => view,
         Err(problem) => {
             let values = unavailable(&format!("{problem:#}"));
@@ -150,7 +149,7 @@ pub async fn change(
             FileAction::Write(context.caller.did(AuditKind::ConfigurationWritten))
         }
     };
-    match settings_file::change(&context.admin, change, action).await {
+    match reload::change_file(&context.admin, change, action).await {
         Ok(changed) => {
             accepted(&context, view, form, Accepted { then: button.then, changed }).await
         }
@@ -190,7 +189,7 @@ async fn accepted(
 }
 
 async fn reread(context: &PageContext) -> Result<FileView, Problem> {
-    Ok(settings_file::view(&context.admin).await?)
+    Ok(reload::view_file(&context.admin).await?)
 }
 
 /// What was typed into the form: its texts, and the secrets, which are not shown again.

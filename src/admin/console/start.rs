@@ -18,7 +18,7 @@ use crate::{
         first_steps::{PLATFORMS, PROVIDERS},
         problem::{NO_BOT_TOKEN, NO_SUCH_PLATFORM, NO_SUCH_PROVIDER, Problem, ProblemText},
         reload,
-        settings_file::{self, EntryChange, EntryList, FileAction},
+        settings_file::{EntryChange, EntryList, FileAction},
         templates::extend,
     },
     store::audit::AuditKind,
@@ -152,10 +152,10 @@ async fn apply(
     let admin: &Admin = &context.admin;
     let failed = |problem: anyhow::Error| Problem::unfit(ProblemText::not_applied(&problem));
     if test == Tested::Must {
-        settings_file::change(admin, change()?, FileAction::Test).await.map_err(failed)?;
+        reload::change_file(admin, change()?, FileAction::Test).await.map_err(failed)?;
     }
     let fact = context.caller.did(AuditKind::ConfigurationWritten);
-    settings_file::change(admin, change()?, FileAction::Write(fact)).await.map_err(failed)?;
+    reload::change_file(admin, change()?, FileAction::Write(fact)).await.map_err(failed)?;
     let fact = context.caller.did(AuditKind::ConfigurationReloaded);
     reload::ask(admin, Some(fact)).await.map_err(failed)?;
     Ok(())
