@@ -86,7 +86,7 @@ async fn take(admin: &Admin, id: &str, request: &WebhookRequest) -> StatusCode {
         }
     };
     let batch = Batch { incomings, position: None };
-    match gateway::receive::receive(&admin.gateway, id, batch).await {
+    match gateway::intake::receive(&admin.gateway, id, batch).await {
         Ok(()) => StatusCode::OK,
         Err(problem) => {
             let problem = format!("{problem:#}");

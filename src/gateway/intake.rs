@@ -1,9 +1,11 @@
-//! Stores what a channel received: a batch in one transaction or, if that fails, each update in its
-//! own, so that one invalid update does not block the others.
+//! Receives the batches of channels and stores each one: in one transaction or, if that fails, each
+//! update in its own, so that one invalid update does not block the others.
 
-use anyhow::Result;
-use channels::{Batch, Incoming, IncomingContent, Outgoing, PlaceKind};
+use anyhow::{Result, anyhow};
+use channels::{Batch, Incoming, IncomingContent, Outgoing, PlaceKind, incoming::Batches};
+use futures::FutureExt as _;
 use std::{
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -12,8 +14,8 @@ use super::{
     Gateway,
     approvals::{self, platform_roles::RoleSource},
     ephemeral::{self, Ephemeral},
-    intake_context::IntakeContext,
-    receive::{self, Prepared, RateLimited, UpdateOutcome},
+    intake_context::{IntakeContext, IntakeOrigin},
+    receive::{Prepared, RateLimited, UpdateOutcome, store_update},
 };
 use crate::{
     clock::stops_within,
@@ -34,6 +36,46 @@ const WAITS: [Duration; 5] = [
 
 /// A platform or a web page waits in the meantime, so retries stop after about this time.
 const RETRY_FOR: Duration = Duration::from_secs(5);
+
+/// Receives the batches of a channel in order, and confirms each one once it is stored.
+pub async fn receive_batches(gateway: Arc<Gateway>, channel: String, mut batches: Batches) {
+    while let Some((batch, committed)) = batches.recv().await {
+        let received = AssertUnwindSafe(receive(&gateway, &channel, batch)).catch_unwind().await;
+        match received.unwrap_or_else(|_| Err(anyhow!("receiving panicked"))) {
+            // If the channel has stopped listening, the platform delivers the batch again, and the
+            // duplicate is recognised.
+            Ok(()) => drop(committed.send(())),
+            Err(problem) => {
+                let problem = format!("{problem:#}");
+                tracing::error!(
+                    channel.id = channel,
+                    problem,
+                    "could not store a batch; the platform will deliver it again"
+                );
+            }
+        }
+    }
+}
+
+/// Stores a batch, then sends any ephemeral replies. An update that cannot be stored is set aside
+/// so that it does not block the others. An error means that the database was unavailable and
+/// stored nothing of the rest.
+pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
+    let context = IntakeContext::new(gateway, channel, IntakeOrigin::Platform)?;
+    store(gateway, context, batch).await.map(drop)
+}
+
+/// Stores a message of the web chat. `oidc_role` is the role that depends on the claims of the OpenID
+/// provider. Returns whether the rate limit refused the message.
+pub async fn receive_from_web(
+    gateway: &Arc<Gateway>,
+    channel: &str,
+    incoming: Incoming,
+    oidc_role: Option<Role>,
+) -> Result<Option<RateLimited>> {
+    let context = IntakeContext::new(gateway, channel, IntakeOrigin::Web { oidc_role })?;
+    store(gateway, context, Batch { incomings: vec![incoming], position: None }).await
+}
 
 /// Stores a batch and the position after it. Fails only if the database is unavailable.
 pub(super) async fn store(
@@ -119,7 +161,7 @@ async fn store_batch(
         Box::pin(async move {
             let mut outcomes = Vec::new();
             for update in &updates {
-                outcomes.push(receive::store_update(tx, &context, update).await?);
+                outcomes.push(store_update(tx, &context, update).await?);
             }
             if let Some(position) = &position {
                 inbox::move_position(tx, &context.channel, position).await?;

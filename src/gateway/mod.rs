@@ -1,8 +1,8 @@
 //! Receives and delivers messages, between the channels and the journal.
 //!
 //! - `listen`: listens on channels, and records whether they are connected
+//! - [`intake`]: receives batches of updates, and sets aside those that cannot be stored
 //! - [`receive`]: turns updates of a channel into events; [`api_messages`]: messages of programs
-//! - `intake`: stores batches of updates, and sets aside those that cannot be stored
 //! - `paste`: parts of a long text that a client has split
 //! - `intake_context`: the context of one update; `language`: the language to reply in
 //! - [`people`]: who may talk to the bot; pairing
@@ -27,7 +27,7 @@ pub mod deliver;
 mod delivery;
 pub mod drafts;
 pub mod ephemeral;
-mod intake;
+pub mod intake;
 mod intake_context;
 mod language;
 mod linking;
@@ -176,7 +176,7 @@ impl Gateway {
     pub fn start(self: &Arc<Self>) {
         for id in self.channels.keys() {
             let (intake, batches) = Intake::new();
-            self.tasks.spawn(receive::receive_batches(self.clone(), id.clone(), batches));
+            self.tasks.spawn(intake::receive_batches(self.clone(), id.clone(), batches));
             let (gateway, id) = (self.clone(), id.clone());
             self.spawn_supervised("listen", move || {
                 listen::listen(gateway.clone(), id.clone(), intake.clone())

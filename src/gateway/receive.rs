@@ -1,20 +1,15 @@
 //! Turns updates of a channel into events, before they are acknowledged to the platform.
 
-use anyhow::{Result, anyhow};
-use channels::{
-    Batch, FileRef, Incoming, IncomingContent as Content, Outgoing, Person, PlaceKind,
-    incoming::Batches,
-};
+use anyhow::Result;
+use channels::{FileRef, Incoming, IncomingContent as Content, Outgoing, Person, PlaceKind};
 use chrono::TimeDelta;
-use futures::FutureExt as _;
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use super::{
-    BusyPolicy, Gateway,
+    BusyPolicy,
     approvals::{self, ButtonPress, edits::Edit},
     commands,
     ephemeral::Ephemeral,
-    intake,
     intake_context::{IntakeContext, IntakeOrigin, TypedMessage, answer, is_platform_command},
     language,
     paste::{continues_paste, is_cut},
@@ -41,50 +36,10 @@ use crate::{
     tools::mcp::prompts::TypedPrompt,
 };
 
-/// Receives the batches of a channel in order, and confirms each one once it is stored.
-pub async fn receive_batches(gateway: Arc<Gateway>, channel: String, mut batches: Batches) {
-    while let Some((batch, committed)) = batches.recv().await {
-        let received = AssertUnwindSafe(receive(&gateway, &channel, batch)).catch_unwind().await;
-        match received.unwrap_or_else(|_| Err(anyhow!("receiving panicked"))) {
-            // If the channel has stopped listening, the platform delivers the batch again, and the
-            // duplicate is recognised.
-            Ok(()) => drop(committed.send(())),
-            Err(problem) => {
-                let problem = format!("{problem:#}");
-                tracing::error!(
-                    channel.id = channel,
-                    problem,
-                    "could not store a batch; the platform will deliver it again"
-                );
-            }
-        }
-    }
-}
-
-/// Stores a batch, then sends any ephemeral replies. An update that cannot be stored is set aside
-/// so that it does not block the others. An error means that the database was unavailable and
-/// stored nothing of the rest.
-pub async fn receive(gateway: &Arc<Gateway>, channel: &str, batch: Batch) -> Result<()> {
-    let context = IntakeContext::new(gateway, channel, IntakeOrigin::Platform)?;
-    intake::store(gateway, context, batch).await.map(drop)
-}
-
 /// A message that the rate limit refused. It was not recorded, and may be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimited {
     pub wait: Duration,
-}
-
-/// Stores a message of the web chat. `oidc_role` is the role that depends on the claims of the OpenID
-/// provider. Returns whether the rate limit refused the message.
-pub async fn receive_from_web(
-    gateway: &Arc<Gateway>,
-    channel: &str,
-    incoming: Incoming,
-    oidc_role: Option<Role>,
-) -> Result<Option<RateLimited>> {
-    let context = IntakeContext::new(gateway, channel, IntakeOrigin::Web { oidc_role })?;
-    intake::store(gateway, context, Batch { incomings: vec![incoming], position: None }).await
 }
 
 /// An update, and the data that was loaded for it before the transaction that stores it.

@@ -50,7 +50,8 @@ use super::{
 use crate::{
     gateway::{
         approvals::by_id::{PressedButton, decide_by_id},
-        receive::{RateLimited, receive_from_web},
+        intake::receive_from_web,
+        receive::RateLimited,
     },
     store::people::BrowserSession,
     texts::{self, Language},

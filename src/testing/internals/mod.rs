@@ -163,7 +163,7 @@ pub mod gateway {
         pub use crate::gateway::people::{Allow, ChannelAccess, new_code};
     }
     pub mod receive {
-        pub use crate::gateway::receive::receive;
+        pub use crate::gateway::intake::receive;
     }
     pub mod webhooks {
         pub mod outgoing {
