@@ -9,7 +9,7 @@ use crate::{
     app,
     clock::{Clock as _, SystemClock},
     config::Config,
-    gateway::people,
+    gateway::pairing::new_code,
     journal::role::Role,
     store::{
         audit::{self, AuditKind, Fact},
@@ -39,7 +39,7 @@ pub(super) async fn offer(
         let known = config.channels.iter().any(|c| c.id == *channel);
         ensure!(known, "there is no channel `{channel}` in the configuration");
     }
-    let code = people::new_code();
+    let code = new_code();
     let expires_at = SystemClock.now() + TimeDelta::hours(hours.into());
     let only = channel.clone().unwrap_or_default();
     let store = app::database::open_store(config).await?;

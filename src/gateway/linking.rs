@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 
 use super::{
     intake_context::{IntakeContext, TypedMessage},
-    people,
+    pairing,
 };
 use crate::store::{
     Tx,
@@ -38,7 +38,7 @@ pub(super) async fn typed(
     let own = NamedAccount { account: &account, name: &typed.by.name };
     match rest {
         "" => {
-            let code = people::new_code();
+            let code = pairing::new_code();
             identities::offer_link(tx, own, &code, context.now, context.now + CODE_FOR).await?;
             Ok((words.code)(&code))
         }
@@ -62,7 +62,7 @@ async fn redeem(
     let words = typed.words();
     let account = Account::new(&context.channel, &typed.by.id);
     let own = NamedAccount { account: &account, name: &typed.by.name };
-    let Some(code) = people::pairing_code(rest) else { return Ok(words.linking.wrong.to_owned()) };
+    let Some(code) = pairing::pairing_code(rest) else { return Ok(words.linking.wrong.to_owned()) };
     Ok(match identities::redeem_link(tx, own, &code, context.now).await? {
         Linking::Linked { to, name } => {
             let fact = Fact::new(AuditKind::Linked, &account.id)

@@ -5,7 +5,7 @@
 //! - [`receive`]: turns updates of a channel into events; [`api_messages`]: messages of programs
 //! - `paste`: parts of a long text that a client has split
 //! - `intake_context`: the context of one update; `language`: the language to reply in
-//! - [`people`]: who may talk to the bot; pairing
+//! - [`people`]: who may talk to the bot; [`pairing`]: pairing codes
 //! - [`commands`]: `/new`, `/stop`, …; [`prompts`]: prompts of MCP servers as commands
 //! - [`approvals`]: the only code path that decides approvals
 //! - [`ephemeral`]: replies that only one person sees
@@ -33,6 +33,7 @@ mod language;
 mod linking;
 mod listen;
 mod outcome;
+pub mod pairing;
 mod paste;
 pub mod people;
 pub mod prompts;

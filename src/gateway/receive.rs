@@ -11,9 +11,9 @@ use super::{
     commands,
     ephemeral::Ephemeral,
     intake_context::{IntakeContext, IntakeOrigin, TypedMessage, answer, is_platform_command},
-    language,
+    language, pairing,
     paste::{continues_paste, is_cut},
-    people, prompts,
+    prompts,
 };
 use crate::{
     agent::approvers::{RoleLookups, Voter},
@@ -340,7 +340,7 @@ async fn reply_to_stranger(
         Content::Text { text, message, .. }
             if place.kind == PlaceKind::Private || is_platform_command(message) =>
         {
-            let markdown = people::offer_pairing(tx, context, person, text).await?;
+            let markdown = pairing::offer_pairing(tx, context, person, text).await?;
             let reply_to = is_platform_command(message).then(|| message.clone());
             let what = Outgoing::Text { markdown, reply_to };
             Ok(Some(Ephemeral { place: place.clone(), what }))

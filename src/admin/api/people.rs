@@ -19,7 +19,7 @@ use crate::{
         Admin,
         problem::{CODE_HOURS, OWN_ACCOUNT, Problem, ProblemText, UNKNOWN_CHANNEL, VISITOR_ROLE},
     },
-    gateway::people::new_code,
+    gateway::pairing::new_code,
     journal::role::Role,
     store::{
         audit,

@@ -159,8 +159,11 @@ pub mod gateway {
     pub mod drafts {
         pub use crate::gateway::drafts::{DraftTarget, Drafts};
     }
+    pub mod pairing {
+        pub use crate::gateway::pairing::new_code;
+    }
     pub mod people {
-        pub use crate::gateway::people::{Allow, ChannelAccess, new_code};
+        pub use crate::gateway::people::{Allow, ChannelAccess};
     }
     pub mod receive {
         pub use crate::gateway::intake::receive;

@@ -2,7 +2,7 @@
 
 use channels::IncomingContent;
 use countersign::testing::{
-    gateway::people::new_code,
+    gateway::pairing::new_code,
     journal::role::Role,
     scripted::say,
     store::people::pairing::{self, PairingOffer, PairingRole},

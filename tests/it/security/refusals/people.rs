@@ -2,7 +2,7 @@
 
 use crate::support::world::World;
 use countersign::testing::{
-    gateway::people::new_code,
+    gateway::pairing::new_code,
     journal::role::Role,
     store::people::pairing::{self, PairingOffer, PairingRole},
 };
