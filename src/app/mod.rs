@@ -48,7 +48,7 @@ use crate::{
         redact::{self, Redactor},
     },
     clock::{Clock, SystemClock},
-    config::{AgentEntry, Config, MemorySharing, build, retention},
+    config::{AgentEntry, Config, MemorySharing, build, guard, retention},
     gateway::{
         Connected, Gateway,
         webhooks::outgoing::{self, WebhookSender},
@@ -307,7 +307,7 @@ fn agents(config: &Config, toolbox: &Toolbox) -> Result<BTreeMap<String, Arc<Age
                 .with_coworkers(coworkers)
                 .disclosing(entry.disclosure)
                 .loading_skills(config.skills.load_tool),
-            policy: build::policy(config)?,
+            policy: guard::policy(config)?,
             budget: build::budget(entry),
         };
         Ok((entry.id.clone(), Arc::new(agent)))

@@ -31,7 +31,8 @@ use crate::{
     app,
     clock::SystemClock,
     config::{
-        ChannelEntry, Config, ProviderName, build, datasources::DatasourceEntry, oidc, webhooks,
+        ChannelEntry, Config, ProviderName, datasources::DatasourceEntry, guard::policy, oidc,
+        webhooks,
     },
     llm::Model,
     store::{
@@ -305,7 +306,7 @@ fn fonts(config: &Config) -> (CheckStatus, String) {
 
 /// Checks that the rules are valid and the policy has no obvious weakness.
 fn guard(config: &Config) -> Result<(CheckStatus, String)> {
-    let policy = build::policy(config)?;
+    let policy = policy(config)?;
     let shell = ToolSpec {
         subject: Some(Subject::Command("command")),
         unavailable: (!config.shell.enabled).then(|| "is disabled".to_owned()),

@@ -1,4 +1,4 @@
-//! Converts configuration values to policies and budgets. Errors name the key.
+//! Converts configuration values to budgets, limits and hooks. Errors name the key.
 
 use anyhow::{Context as _, Result, bail};
 use chrono::TimeDelta;
@@ -6,7 +6,7 @@ use globset::{Glob, GlobSet};
 use regex::Regex;
 
 use super::{
-    AgentEntry, Config, GuardConfig, datasources,
+    AgentEntry, Config,
     hooks::{HOOK_BYTES, HOOK_TIMEOUT, HookAction, HookEntry},
     limits::{DailyEntry, LimitsConfig, ToolLimitEntry},
 };
@@ -15,48 +15,10 @@ use crate::{
         catalog::{Coworker, Rate, ToolSource, ToolSpec},
         hooks::{Check, Hook, HookBehaviour, OnFailure, Program},
         limits::{Budget, Daily, DailyLimits, Price},
-        policy::{Origin, Policy},
-        required_approval::{Required, RequiredApprovals},
-        rules,
         schedule_rule::parse_duration,
     },
     journal::event::HookPoint,
 };
-
-/// The policy of the section `guard`, without the shipped rules, which take milliseconds to compile.
-pub fn configured_policy(guard: &GuardConfig) -> Result<Policy> {
-    let approval_for =
-        duration(&guard.approval_timeout).with_context(|| "guard.approval_timeout")?;
-    if let Some(name) = guard.disabled_rules.iter().find(|name| !rules::is_shipped(name)) {
-        bail!(
-            "guard.disabled_rules: there is no shipped rule `{name}`; `countersign guard list` lists them"
-        );
-    }
-    let rules = rules::compile(&guard.rules, Origin::Configuration).context("guard.rules")?;
-    let required = guard.required_approvals.iter().map(|(tool, approval)| -> Result<_> {
-        let tool = Glob::new(tool).context("guard.required_approvals")?.compile_matcher();
-        Ok(Required { tool, approval: *approval })
-    });
-    Ok(Policy {
-        required: RequiredApprovals(required.collect::<Result<_>>()?),
-        default: guard.default,
-        tainted: guard.untrusted_content,
-        rules,
-        link_hosts: guard.link_hosts.clone(),
-        approval_for,
-        approvers: guard.approvers.clone(),
-    })
-}
-
-/// The policy, including the shipped rules and those that other sections define.
-pub fn policy(config: &Config) -> Result<Policy> {
-    let mut policy = configured_policy(&config.guard)?;
-    policy.rules.splice(..0, rules::shipped(&config.guard.disabled_rules));
-    policy.rules.extend(config.http.rules()?);
-    policy.rules.extend(datasources::rules(config)?);
-    policy.rules.extend(config.wiki.rules()?);
-    Ok(policy)
-}
 
 pub fn duration(text: &str) -> Result<TimeDelta> {
     let wrong = || format!("`{text}` is not a duration; use 90s, 30m, 12h or 7d");

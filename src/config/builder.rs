@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Config, build, check};
+use super::{Config, build, references::exists};
 use crate::tools::builder::BuildLimits;
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ impl BuilderSection {
         ensure!((1..=16).contains(&self.at_once), "builder.at_once: from 1 to 16");
         if let Some(model) = &self.model {
             let known: Vec<_> = config.models.iter().map(|model| model.id.as_str()).collect();
-            check::exists("model", model, &known).context("builder.model")?;
+            exists("model", model, &known).context("builder.model")?;
         }
         if let Some(folder) = &self.rust_toolchain {
             let shown = folder.display();

@@ -1,11 +1,12 @@
 //! Checks that the values of a configuration are consistent and usable.
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use channels::limits::RateLimits;
 use std::{collections::BTreeSet, slice};
 
 use super::{
-    Config, GuardConfig, McpEntry, ModelEntry, build, datasources, mistakes::list, pace, retention,
+    Config, GuardConfig, McpEntry, ModelEntry, build, datasources, guard, pace, references::exists,
+    retention,
 };
 use crate::agent::{policy::Origin, rules};
 
@@ -60,7 +61,7 @@ fn references(config: &Config) -> Checks {
 
 /// Sections must be complete.
 fn sections(config: &Config) -> Checks {
-    let guard = GuardConfig { rules: Vec::new(), ..config.guard.clone() };
+    let section = GuardConfig { rules: Vec::new(), ..config.guard.clone() };
     let lease = build::duration(&config.store.lease_duration).context("store.lease_duration");
     vec![
         lease.map(drop),
@@ -79,7 +80,7 @@ fn sections(config: &Config) -> Checks {
         config.wasm.limits().map(drop),
         config.builder.check(config),
         retention::retention(config).map(drop),
-        build::configured_policy(&guard).map(drop),
+        guard::configured_policy(&section).map(drop),
         build::limited(&config.limits, Vec::new()).map(drop),
     ]
 }
@@ -110,28 +111,6 @@ fn entries(config: &Config) -> Checks {
         checks.push(compiled.map(drop).map_err(wrong));
     }
     checks
-}
-
-/// Rejects a name that is not among the known ones.
-pub(super) fn exists(what: &str, name: &str, known: &[&str]) -> Result<()> {
-    if known.contains(&name) {
-        return Ok(());
-    }
-    match known {
-        [] => bail!("there is no {what} `{name}`, and no other"),
-        [one] => bail!("there is no {what} `{name}`; the only one is {one}"),
-        known => bail!("there is no {what} `{name}`; there are {}", list(known, "and")),
-    }
-}
-
-impl Config {
-    pub(super) fn agent_ids(&self) -> Vec<&str> {
-        self.agents.iter().map(|agent| agent.id.as_str()).collect()
-    }
-
-    pub(super) fn channel_ids(&self) -> Vec<&str> {
-        self.channels.iter().map(|channel| channel.id.as_str()).collect()
-    }
 }
 
 fn unique<T: AsRef<str>>(section: &str, ids: impl Iterator<Item = T>) -> Result<()> {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Config, build, check::exists, secret::Secret};
+use super::{Config, build, references::exists, secret::Secret};
 use crate::{
     agent::{
         policy::{Action, Origin, Rule, Severity},

@@ -1,11 +1,18 @@
-//! The section `guard`: which calls need an approval, and who decides.
+//! The section `guard`: which calls need an approval, and who decides; and the policy that it defines
+//! together with other sections.
 
+use anyhow::{Context as _, Result, bail};
+use globset::Glob;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use super::{Config, build::duration, datasources};
 use crate::agent::{
-    approvers::Approvers, policy::Action, required_approval::RequiredApproval, rules::RuleEntry,
+    approvers::Approvers,
+    policy::{Action, Origin, Policy},
+    required_approval::{Required, RequiredApproval, RequiredApprovals},
+    rules::{self, RuleEntry},
 };
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -48,4 +55,39 @@ impl Default for GuardConfig {
             rules: Vec::new(),
         }
     }
+}
+
+/// The policy of the section `guard`, without the shipped rules, which take milliseconds to compile.
+pub fn configured_policy(guard: &GuardConfig) -> Result<Policy> {
+    let approval_for =
+        duration(&guard.approval_timeout).with_context(|| "guard.approval_timeout")?;
+    if let Some(name) = guard.disabled_rules.iter().find(|name| !rules::is_shipped(name)) {
+        bail!(
+            "guard.disabled_rules: there is no shipped rule `{name}`; `countersign guard list` lists them"
+        );
+    }
+    let rules = rules::compile(&guard.rules, Origin::Configuration).context("guard.rules")?;
+    let required = guard.required_approvals.iter().map(|(tool, approval)| -> Result<_> {
+        let tool = Glob::new(tool).context("guard.required_approvals")?.compile_matcher();
+        Ok(Required { tool, approval: *approval })
+    });
+    Ok(Policy {
+        required: RequiredApprovals(required.collect::<Result<_>>()?),
+        default: guard.default,
+        tainted: guard.untrusted_content,
+        rules,
+        link_hosts: guard.link_hosts.clone(),
+        approval_for,
+        approvers: guard.approvers.clone(),
+    })
+}
+
+/// The policy, including the shipped rules and those that other sections define.
+pub fn policy(config: &Config) -> Result<Policy> {
+    let mut policy = configured_policy(&config.guard)?;
+    policy.rules.splice(..0, rules::shipped(&config.guard.disabled_rules));
+    policy.rules.extend(config.http.rules()?);
+    policy.rules.extend(datasources::rules(config)?);
+    policy.rules.extend(config.wiki.rules()?);
+    Ok(policy)
 }

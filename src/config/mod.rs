@@ -19,9 +19,9 @@
 //!   [`schedules`], [`web`], [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
-//! - [`check`]: whether the values are consistent
+//! - [`check`]: whether the values are consistent; [`references`]: whether a named entry exists
 //! - [`mistakes`], [`source`]: what is wrong, and in which line or variable
-//! - [`build`]: converts values to policies and budgets, with errors that name the key
+//! - [`build`]: converts values to budgets, limits and hooks, with errors that name the key
 
 pub(crate) mod admin;
 mod agents;
@@ -39,7 +39,7 @@ pub(crate) mod example;
 pub(crate) mod extensions;
 pub(crate) mod extraction;
 pub(crate) mod generation;
-mod guard;
+pub(crate) mod guard;
 pub(crate) mod hooks;
 pub(crate) mod http;
 pub(crate) mod jobs;
@@ -54,6 +54,7 @@ pub(crate) mod oidc;
 pub(crate) mod pace;
 mod paths;
 pub(crate) mod print;
+mod references;
 mod renamed;
 pub(crate) mod retention;
 pub(crate) mod schedules;

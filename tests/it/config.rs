@@ -3,7 +3,7 @@
 use countersign::testing::{
     agent::policy::Policy,
     app::{App, Overrides},
-    config::{Config, build, print, retention::retention},
+    config::{Config, build, guard, print, retention::retention},
     store::{StoreOptions, retention::Retention},
     tools::{builder::llm_builder::BuildLimits, schedule_planner::ScheduleLimits},
 };
@@ -277,7 +277,7 @@ fn the_contract_of_the_issue_loads() {
     "#;
     let config = load(text, &[]).unwrap();
     assert_eq!(config.channels.len(), 2, "the web chat is always there");
-    assert!(countersign::testing::config::build::policy(&config).is_ok());
+    assert!(guard::policy(&config).is_ok());
 }
 
 /// The client of an MCP server proves itself with either a secret or a key.
@@ -470,7 +470,7 @@ fn the_defaults_are_those_of_the_code() {
     assert_eq!(config.builder.limits().unwrap(), BuildLimits::default());
     assert_eq!(retention(&config).unwrap(), Retention::default());
     assert_eq!(config.schedules.build().unwrap(), ScheduleLimits::default());
-    let (built, options) = (build::policy(&config).unwrap(), StoreOptions::default());
+    let (built, options) = (guard::policy(&config).unwrap(), StoreOptions::default());
     let usual = Policy::default();
     assert_eq!((built.default, built.tainted), (usual.default, usual.tainted));
     assert_eq!(built.approval_for, usual.approval_for);

@@ -11,7 +11,7 @@ use comrak::{
 use countersign::testing::{
     admin::rules::{self, ImportFormat},
     cli::Cli,
-    config::{Config, build, example},
+    config::{Config, build, example, guard},
     tools::{manual, wasm::manifest::Manifest},
 };
 use std::{
@@ -211,7 +211,7 @@ fn every_configuration_loads() {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(text.as_bytes()).unwrap();
             let checked = Config::load(Some(file.path()), &BTreeMap::new()).and_then(|config| {
-                build::policy(&config)?;
+                guard::policy(&config)?;
                 build::hooks(&config.hooks)?;
                 config.schedules.build()?;
                 countersign::testing::config::retention::retention(&config).map(drop)

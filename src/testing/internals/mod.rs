@@ -106,10 +106,13 @@ pub mod clock {
 pub mod config {
     pub use crate::config::{AgentEntry, Config, MemorySharing};
     pub mod build {
-        pub use crate::config::build::{duration, hooks, policy};
+        pub use crate::config::build::{duration, hooks};
     }
     pub mod example {
         pub use crate::config::example::example;
+    }
+    pub mod guard {
+        pub use crate::config::guard::policy;
     }
     pub mod keys {
         pub use crate::config::keys::{ConfigKey, ConfigSection, keys, sections};
