@@ -9,10 +9,10 @@ use super::{
     ProviderName, ToolCallStyle,
     agents::default_prompt,
     channels::{default_agent as usual_agent, default_debounce},
-    mistakes::Mistake,
+    mistake::{KeyPath, Mistake},
     pace::default_pace,
     renamed,
-    source::{KeyPath, Variables},
+    source::Variables,
 };
 use crate::agent::disclosure::Disclosure;
 

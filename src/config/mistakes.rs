@@ -7,53 +7,10 @@ use toml::{Table, Value};
 use super::{
     Config,
     keys::keys,
+    mistake::{KeyPath, Mistake, listed},
     schema::schema,
-    source::{ConfigSource, KeyPath, ValueSource},
+    source::{ConfigSource, ValueSource},
 };
-
-/// One mistake.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
-    pub key: KeyPath,
-    pub message: String,
-}
-
-impl Mistake {
-    pub fn new(key: &[String], message: impl Into<String>) -> Self {
-        Self { key: key.to_owned(), message: message.into() }
-    }
-
-    /// Parses `channels.tg.token: what is wrong`, in which entries of lists are identified by name.
-    pub fn named(text: &str, table: &Table) -> Self {
-        let (named, mut message) = text.split_once(": ").unwrap_or(("", text));
-        let mut key = path_of(named, table);
-        // As in `hooks.h: pattern: what is wrong`.
-        let is_key = |name: &str| {
-            let section = key.first().map_or("", String::as_str);
-            let mut same = keys().map(|key| key.path.split('.'));
-            same.any(|mut path| path.next() == Some(section) && path.next_back() == Some(name))
-        };
-        if let Some((name, rest)) =
-            message.split_once(": ").filter(|(name, _)| !named.contains(' ') && is_key(name))
-        {
-            key.push(name.to_owned());
-            message = rest;
-        }
-        let message = match message.split_once("regex parse error:") {
-            Some((before, after)) => {
-                let why = after.rsplit("error: ").next().unwrap_or(after).trim();
-                format!("{before}is not a valid regular expression: {why}")
-            }
-            None => message.to_owned(),
-        };
-        Self { key, message }
-    }
-
-    /// Whether one of the keys is a prefix of the other.
-    fn overlaps(&self, key: &[String]) -> bool {
-        self.key.starts_with(key) || key.starts_with(&self.key)
-    }
-}
 
 /// The valid values of a table.
 pub(super) struct Parsed {
@@ -307,6 +264,32 @@ fn elsewhere(name: &str) -> String {
     }
 }
 
+/// Parses `channels.tg.token: what is wrong`, in which entries of lists are identified by name.
+pub(super) fn named(text: &str, table: &Table) -> Mistake {
+    let (named, mut message) = text.split_once(": ").unwrap_or(("", text));
+    let mut key = path_of(named, table);
+    // As in `hooks.h: pattern: what is wrong`.
+    let is_key = |name: &str| {
+        let section = key.first().map_or("", String::as_str);
+        let mut same = keys().map(|key| key.path.split('.'));
+        same.any(|mut path| path.next() == Some(section) && path.next_back() == Some(name))
+    };
+    if let Some((name, rest)) =
+        message.split_once(": ").filter(|(name, _)| !named.contains(' ') && is_key(name))
+    {
+        key.push(name.to_owned());
+        message = rest;
+    }
+    let message = match message.split_once("regex parse error:") {
+        Some((before, after)) => {
+            let why = after.rsplit("error: ").next().unwrap_or(after).trim();
+            format!("{before}is not a valid regular expression: {why}")
+        }
+        None => message.to_owned(),
+    };
+    Mistake { key, message }
+}
+
 /// The name of an entry of a list.
 fn name_of(entry: &Value) -> Option<&str> {
     let name = ["id", "name"].iter().find_map(|key| entry.get(key)?.as_str());
@@ -376,16 +359,4 @@ pub(super) fn error(mistakes: &[Mistake], source: &ConfigSource, table: &Table) 
         }
     };
     listed(lines.iter().map(line).collect())
-}
-
-/// An error that lists all mistakes, one in each line.
-pub(super) fn listed(lines: Vec<String>) -> anyhow::Error {
-    match lines.as_slice() {
-        [one] => anyhow::anyhow!("{one}"),
-        lines => anyhow::anyhow!(
-            "the configuration has {} mistakes:\n  {}",
-            lines.len(),
-            lines.join("\n  ")
-        ),
-    }
 }

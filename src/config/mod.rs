@@ -20,7 +20,7 @@
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
 //! - [`check`]: whether the values are consistent; [`references`]: whether a named entry exists
-//! - [`mistakes`], [`source`]: what is wrong, and in which line or variable
+//! - [`mistakes`], [`mistake`], [`source`]: what is wrong, and in which line or variable
 //! - [`build`]: converts values to budgets, limits and hooks, with errors that name the key
 
 pub(crate) mod admin;
@@ -48,6 +48,7 @@ pub(crate) mod limits;
 pub(crate) mod listen;
 mod mcp;
 pub(crate) mod media;
+mod mistake;
 mod mistakes;
 pub(crate) mod models;
 pub(crate) mod oidc;
@@ -84,7 +85,7 @@ pub use guard::GuardConfig;
 use hooks::HookEntry;
 use limits::{LimitsConfig, RedactionConfig};
 pub use mcp::McpEntry;
-use mistakes::{Mistake, Parsed};
+use mistakes::Parsed;
 pub use models::{ModelEntry, ProviderName, ToolCallStyle};
 use secret::Secret;
 use source::ConfigSource;
@@ -276,7 +277,7 @@ impl Config {
         parsed.mistakes.splice(0..0, mistakes);
         let config = parsed.config.take().map(Self::complete);
         let others = config.iter().flat_map(check::check);
-        parsed.add(others.map(|text| Mistake::named(&text, &table)).collect());
+        parsed.add(others.map(|text| mistakes::named(&text, &table)).collect());
         let Some(mut config) = config.filter(|_| parsed.mistakes.is_empty()) else {
             return Err(mistakes::error(&parsed.mistakes, &source, &table));
         };

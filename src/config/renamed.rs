@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::mistakes::Mistake;
+use super::mistake::Mistake;
 
 /// A renamed key of a section, or of the entries of a list.
 struct Renamed {

@@ -11,10 +11,11 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{DEFAULT_FILE, mistakes, renamed};
-
-/// A key as a list of names and positions: `["channels", "0", "token"]`.
-pub(super) type KeyPath = Vec<String>;
+use super::{
+    DEFAULT_FILE,
+    mistake::{KeyPath, listed},
+    renamed,
+};
 
 /// The environment variables by the keys that they set.
 pub(super) type Variables = BTreeMap<KeyPath, String>;
@@ -69,7 +70,7 @@ impl ConfigSource {
                 (line, format!("{}, line {line}: {}", self.path.display(), problem.message()))
             })
             .collect();
-        Err(mistakes::listed(lines.into_iter().map(|(_, shown)| shown).collect()))
+        Err(listed(lines.into_iter().map(|(_, shown)| shown).collect()))
     }
 
     /// The line or variable that sets a key. If nothing sets it, that of its section.
