@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
 use url::Url;
 
-use super::{media::ServiceKeys, secret::Secret};
+use super::{media_service::ServiceKeys, secret::Secret};
 use crate::tools::media::{
     generation::{self, Generator},
     service::{MediaEndpoint, MediaProvider},

@@ -15,8 +15,9 @@
 //! - [`store`]: the database
 //! - [`limits`]: limits and redaction
 //! - [`audit`], [`browser`], [`builder`], [`datasources`], [`extensions`], [`extraction`],
-//!   [`guard`], [`hooks`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`]), [`retention`],
-//!   [`schedules`], [`web`], [`webhooks`], [`wasm`], [`wiki`]: the sections and lists of these names
+//!   [`guard`], [`hooks`], [`http`], [`jobs`], [`mcp`], [`media`] ([`generation`],
+//!   [`media_service`]), [`retention`], [`schedules`], [`web`], [`webhooks`], [`wasm`], [`wiki`]:
+//!   the sections and lists of these names
 //! - [`renamed`]: old names of keys
 //! - [`paths`]: relative paths
 //! - [`check`]: whether the values are consistent; [`references`]: whether a named entry exists
@@ -48,6 +49,7 @@ pub(crate) mod limits;
 pub(crate) mod listen;
 mod mcp;
 pub(crate) mod media;
+mod media_service;
 mod mistake;
 mod mistakes;
 pub(crate) mod models;
