@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 use thiserror::Error;
 
-use super::{arguments, one_line::cut, toolbox::QUOTED_CHARS};
+use super::{arguments, one_line::cut};
 use crate::{
     agent::{
         argument_check,
@@ -15,6 +15,9 @@ use crate::{
     },
     tools::{Context, Tool, ToolError},
 };
+
+/// The maximum length of quoted arguments in an error.
+pub(super) const QUOTED_CHARS: usize = 300;
 
 /// A registered tool.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ use std::{
 use super::{
     arguments,
     attempts::{NO_SANDBOX, ToolRunner},
-    entry::{RegisteredTool, compiled},
+    entry::{QUOTED_CHARS, RegisteredTool, compiled},
     one_line::cut,
     overflow,
 };
@@ -36,8 +36,6 @@ pub use super::entry::RegistrationError;
 
 /// The timeout of a preview. It limits how long a preview can delay an approval.
 const PREVIEW_FOR: Duration = Duration::from_secs(10);
-/// The maximum length of quoted arguments in an error.
-pub(super) const QUOTED_CHARS: usize = 300;
 /// The maximum length of the operators' details of a result.
 const RAW_CHARS: usize = 4_000;
 
