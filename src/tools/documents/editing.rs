@@ -16,10 +16,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     TIMEOUT,
     blob::Blob,
-    convert::ConvertDocument,
     edit_arguments::{self, EditPlan},
     edit_protocol::{DocumentEdit, EditRequest},
-    office::Office,
     pool::RenderPool,
 };
 use crate::{
@@ -50,16 +48,15 @@ const LINE_CHARS: usize = 300;
 /// The number of warnings and files in a result.
 const LISTED: usize = 20;
 
-/// The tools that edit files with this pool, and `convert_document`.
-pub fn tools(pool: &Arc<RenderPool>, office: Option<Arc<Office>>) -> Vec<Arc<dyn Tool>> {
+/// The tools that edit files with this pool.
+pub fn tools(pool: &Arc<RenderPool>) -> [Arc<dyn Tool>; 4] {
     let writing = Arc::new(Mutex::new(()));
     let tool = |kind: EditKind| {
         let (pool, writing) = (pool.clone(), writing.clone());
         Arc::new(EditTool { kind, pool, writing }) as Arc<dyn Tool>
     };
     let kinds = [EditKind::Template, EditKind::Workbook, EditKind::Document, EditKind::Pdf];
-    let convert: Arc<dyn Tool> = Arc::new(ConvertDocument { office });
-    kinds.map(tool).into_iter().chain([convert]).collect()
+    kinds.map(tool)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,6 +38,7 @@ use crate::{
     journal::event::Attachment,
 };
 use blob::Blob;
+use convert::ConvertDocument;
 use office::Office;
 use pool::{RenderPool, RenderedDocument};
 use protocol::{Names, RenderOptions};
@@ -58,7 +59,8 @@ pub fn tools(
     office: Option<Arc<Office>>,
 ) -> Vec<Arc<dyn Tool>> {
     let pool = Arc::new(RenderPool::new(sandbox.clone(), branding.fonts()));
-    let editing = editing::tools(&pool, office.clone());
+    let editing = editing::tools(&pool);
+    let converting: Arc<dyn Tool> = Arc::new(ConvertDocument { office: office.clone() });
     let office = office.filter(|_| branding.office_previews);
     let branding = Arc::new(branding);
     let of = |source: TextSource| {
@@ -68,7 +70,7 @@ pub fn tools(
         })
     };
     let rendering = [of(TextSource::Text), of(TextSource::File)].into_iter().flatten();
-    rendering.chain(editing).collect()
+    rendering.chain(editing).chain([converting]).collect()
 }
 
 struct Rendering {
