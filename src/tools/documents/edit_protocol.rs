@@ -8,11 +8,7 @@ use renderers::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    blob::Blob,
-    protocol::{RenderRequest, RenderResponse},
-};
-use crate::tools::ToolError;
+use super::blob::Blob;
 
 /// Files, and what is changed in them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -48,8 +44,8 @@ pub struct EditedFile {
     pub size_bytes: usize,
 }
 
-/// Edits the files.
-pub fn answer(request: &EditRequest) -> Result<(RenderResponse, Vec<u8>), RenderError> {
+/// Edits the files. Returns them without their bytes, and all bytes.
+pub fn answer(request: &EditRequest) -> Result<(Vec<EditedFile>, Vec<u8>), RenderError> {
     let edited = edit(request).map_err(|error| match error {
         EditError::TooLarge(why) => RenderError::TooLarge(why),
         EditError::Invalid(why) => RenderError::Invalid(why),
@@ -59,7 +55,7 @@ pub fn answer(request: &EditRequest) -> Result<(RenderResponse, Vec<u8>), Render
         let size_bytes = edited.bytes.len();
         EditedFile { edited: Edited { bytes: Vec::new(), ..edited }, size_bytes }
     });
-    Ok((RenderResponse::Edited(files.collect()), bytes))
+    Ok((files.collect(), bytes))
 }
 
 fn edit(request: &EditRequest) -> Result<Vec<Edited>, EditError> {
@@ -81,23 +77,5 @@ fn edit(request: &EditRequest) -> Result<Vec<Edited>, EditError> {
             };
             fill::fill(first, &filling)
         }
-    }
-}
-
-impl super::pool::RenderPool {
-    /// Edits files in a rendering process.
-    pub async fn edit(&self, request: EditRequest) -> Result<Vec<Edited>, ToolError> {
-        let (answer, mut bytes) = self.ask(RenderRequest::Edit(Box::new(request))).await?;
-        let odd = || ToolError::ExecutionFailed("The file could not be edited.".into());
-        let RenderResponse::Edited(files) = answer else { return Err(odd()) };
-        let mut edited = Vec::new();
-        for EditedFile { edited: file, size_bytes } in files {
-            if size_bytes > bytes.len() {
-                return Err(odd());
-            }
-            let rest = bytes.split_off(size_bytes);
-            edited.push(Edited { bytes: std::mem::replace(&mut bytes, rest), ..file });
-        }
-        Ok(edited)
     }
 }

@@ -1,16 +1,17 @@
 //! Renders documents, each in a sandboxed process, with limited concurrency; a crash affects only
 //! one document.
 
-use renderers::Rendered;
+use renderers::{Rendered, edit::Edited};
 use sandbox::{
     Sandbox, SandboxLimits,
     run::{self, ProgramResult},
 };
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{mem, path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
 use super::{
     confined_jobs::ConfinedJob,
+    edit_protocol::{EditRequest, EditedFile},
     protocol::{self, Names, RenderOptions, RenderRequest, RenderResponse},
 };
 use crate::tools::ToolError;
@@ -104,6 +105,22 @@ impl RenderPool {
         let end = bytes.len().checked_sub(picture_bytes).ok_or_else(odd)?;
         let picture = Some(bytes.split_off(end)).filter(|picture| !picture.is_empty());
         Ok(RenderedDocument { file: Rendered { bytes, pages, warnings }, title, picture })
+    }
+
+    /// Edits files.
+    pub async fn edit(&self, request: EditRequest) -> Result<Vec<Edited>, ToolError> {
+        let (answer, mut bytes) = self.ask(RenderRequest::Edit(Box::new(request))).await?;
+        let failed = || ToolError::ExecutionFailed("The file could not be edited.".into());
+        let RenderResponse::Edited(files) = answer else { return Err(failed()) };
+        let mut edited = Vec::new();
+        for EditedFile { edited: file, size_bytes } in files {
+            if size_bytes > bytes.len() {
+                return Err(failed());
+            }
+            let rest = bytes.split_off(size_bytes);
+            edited.push(Edited { bytes: mem::replace(&mut bytes, rest), ..file });
+        }
+        Ok(edited)
     }
 
     /// Sends a request to a process. Returns its answer and the bytes that follow; a refusal is an

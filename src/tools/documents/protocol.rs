@@ -135,7 +135,10 @@ fn follow(
             let picture_bytes = picture.len();
             Ok((RenderResponse::File { title, pages, warnings, picture_bytes }, bytes))
         }
-        RenderRequest::Edit(request) => edit_protocol::answer(&request),
+        RenderRequest::Edit(request) => {
+            let (files, bytes) = edit_protocol::answer(&request)?;
+            Ok((RenderResponse::Edited(files), bytes))
+        }
         #[cfg(any(test, feature = "testing"))]
         RenderRequest::Break(how) => break_down(how),
     }
