@@ -47,6 +47,11 @@ impl ListedTools {
 }
 
 impl Server {
+    /// The current tools; connects if necessary.
+    pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
+        Ok(self.changed_tools(&mut ListedTools::default()).await?.unwrap_or_default())
+    }
+
     /// The tools, if they may have changed since `seen`.
     pub(super) async fn changed_tools(
         self: &Arc<Self>,

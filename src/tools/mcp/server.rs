@@ -21,14 +21,13 @@ use tokio::{
 use super::{
     CONNECT_FOR, ConnectionMode, ConnectionRefused, McpConfig,
     challenge::InsufficientScope,
-    listed_tools::ListedTools,
     prompts::PromptCommand,
     session::{self, Fault, Link, McpSession},
 };
 use crate::{
     clock::{self, Clock},
     store::Store,
-    tools::{Context, Tool, ToolError},
+    tools::{Context, ToolError},
 };
 
 /// The delays before a call tries again to connect.
@@ -154,11 +153,6 @@ impl Server {
     /// The prompts, as they were last listed.
     pub fn prompts(&self) -> Vec<PromptCommand> {
         self.prompts.read().clone()
-    }
-
-    /// The current tools; connects if necessary.
-    pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, ToolError> {
-        Ok(self.changed_tools(&mut ListedTools::default()).await?.unwrap_or_default())
     }
 
     /// Counts a call until the permit is dropped.
