@@ -16,7 +16,7 @@ use crate::{
             installed::{InstalledServer, ServerState},
             server_json::LaunchTarget,
         },
-        mcp::session,
+        mcp::listing,
     },
 };
 
@@ -82,7 +82,7 @@ pub(super) fn live<'a>(
             let sandbox = Arc::new(Sandbox::probe(&env::current_exe()?).await);
             let server = app::extensions::mcp_config(&name, &server, config, variables)?;
             let server = app::extensions::confined(server, config, &sandbox)?;
-            let (spoken, tools) = session::probe(&server, Arc::new(SystemClock)).await?;
+            let (spoken, tools) = listing::probe(&server, Arc::new(SystemClock)).await?;
             Ok((CheckStatus::Fine, format!("answers with protocol {spoken} and {tools} tools")))
         };
         checks.push((check, found.boxed()));

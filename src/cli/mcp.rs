@@ -15,7 +15,7 @@ use crate::{
         Store,
         tools::pins::{self, MODULES, Pin, PinState, Reviewed, TrustOutcome},
     },
-    tools::mcp::session,
+    tools::mcp::listing,
 };
 
 #[derive(Debug, Subcommand)]
@@ -173,6 +173,6 @@ pub(super) async fn served(
     let sandbox = Arc::new(Sandbox::probe(&std::env::current_exe()?).await);
     let sandbox = app::tools::server_sandbox(entry, config, &sandbox);
     let server = app::tools::server(entry, config, variables, sandbox)?;
-    let (spoken, tools) = session::probe(&server, Arc::new(SystemClock)).await?;
+    let (spoken, tools) = listing::probe(&server, Arc::new(SystemClock)).await?;
     Ok((CheckStatus::Fine, format!("answers with protocol {spoken} and {tools} tools")))
 }

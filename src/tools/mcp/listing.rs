@@ -8,9 +8,13 @@ use rmcp::{
     service::ServiceError,
 };
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
-use super::{DISCOVER_FOR, McpConfig, session, session::McpSession};
-use crate::tools::ToolError;
+use super::{
+    DISCOVER_FOR, McpConfig,
+    session::{self, Link, McpSession},
+};
+use crate::{clock::Clock, tools::ToolError};
 
 /// The maximum number of pages, for a server that always returns another one.
 pub(super) const MAX_PAGES: usize = 100;
@@ -23,6 +27,20 @@ struct Page {
     /// The names of the tools that cannot be used, with the reason.
     unusable: Vec<(String, String)>,
     next: Option<String>,
+}
+
+/// Checks whether a server answers: the protocol, and the number of its tools.
+pub async fn probe(
+    config: &McpConfig,
+    clock: Arc<dyn Clock>,
+) -> Result<(String, usize), ToolError> {
+    let link = Link::new(clock);
+    let opened = session::open(config, &link).await;
+    let session = opened.map_err(|refused| link.stderr.explain(config, refused.error))?;
+    let spoken = session.peer_info().map(|info| info.protocol_version.to_string());
+    let tools = list(config, &session).await;
+    let tools = tools.map_err(|error| link.stderr.explain(config, error))?;
+    Ok((spoken.unwrap_or_default(), tools.len()))
 }
 
 /// All tools, from all pages.

@@ -8,7 +8,8 @@
 //! - [`supervisor`]: reconnects, and updates the list of tools
 //! - [`session`]: opens a connection, with either generation of the protocol
 //! - [`bounded_transport`]: limits what a connection keeps in memory
-//! - [`listing`]: lists the tools; [`listed_tools`]: compares them with the pinned ones
+//! - [`listing`]: lists the tools, also to check a server; [`listed_tools`]: compares them with the
+//!   pinned ones
 //! - [`login`]: signing in to a server with a user's authorisation; [`credentials_file`]: what is
 //!   stored of it
 //! - [`oauth`]: client credentials; [`client_key`]: the private key of a client
@@ -30,13 +31,13 @@ mod content;
 mod credentials_file;
 mod elicit;
 mod listed_tools;
-mod listing;
+pub mod listing;
 pub mod login;
 mod oauth;
 pub mod prompts;
 mod resources;
 pub mod server;
-pub mod session;
+mod session;
 mod stderr;
 pub mod supervisor;
 mod tool;

@@ -26,7 +26,7 @@ use super::{
     bounded_transport::BoundedTransport,
     challenge::InsufficientScope,
     client_handler::ClientEvents,
-    listing, login, oauth,
+    login, oauth,
     stderr::{LastLines, LocalServer},
 };
 use crate::{clock::Clock, retry_after::retry_after, tools::ToolError};
@@ -66,20 +66,6 @@ pub(super) async fn open(config: &McpConfig, link: &Link) -> Result<McpSession, 
         let error = config.broken(&format!("did not answer within {CONNECT_FOR:?}"));
         Err(ConnectionRefused { error, is_permanent: false })
     })
-}
-
-/// Checks whether a server answers: the protocol, and the number of its tools.
-pub async fn probe(
-    config: &McpConfig,
-    clock: Arc<dyn Clock>,
-) -> Result<(String, usize), ToolError> {
-    let link = Link::new(clock);
-    let opened = open(config, &link).await;
-    let session = opened.map_err(|refused| link.stderr.explain(config, refused.error))?;
-    let spoken = session.peer_info().map(|info| info.protocol_version.to_string());
-    let tools = listing::list(config, &session).await;
-    let tools = tools.map_err(|error| link.stderr.explain(config, error))?;
-    Ok((spoken.unwrap_or_default(), tools.len()))
 }
 
 pub(super) async fn bounded<T>(
