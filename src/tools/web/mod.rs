@@ -3,7 +3,9 @@
 //!
 //! - [`address`], [`client`]: SSRF protection, and the HTTP client
 //! - [`hosts`], [`credentials`]: which hosts need no approval, and the secrets sent to them
-//! - [`fetch`], [`search`] with its [`providers`], their `regions` and `vendor_search`, [`request`]: the tools
+//! - [`fetch`], [`search`], [`request`]: the tools
+//! - [`providers`]: search providers; `provider_requests`: their requests and responses, with
+//!   `regions` and `vendor_search`
 
 pub mod address;
 pub mod client;
@@ -12,6 +14,7 @@ pub mod credentials;
 mod credentials_tests;
 pub mod fetch;
 pub mod hosts;
+mod provider_requests;
 pub mod providers;
 mod regions;
 pub mod request;

@@ -11,9 +11,8 @@ use tokio::time::timeout;
 
 use super::{
     client::{WebClient, WebResponse},
-    providers::{
-        Hit, MARKS, SearchEngine, SearchProvider, SearchQuery, listed, page, search_request,
-    },
+    provider_requests::{MARKS, listed, page, search_request},
+    providers::{Hit, SearchEngine, SearchProvider, SearchQuery},
 };
 use crate::{
     agent::catalog::{Subject, Tier, ToolSpec, Variable},
