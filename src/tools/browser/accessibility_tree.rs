@@ -6,7 +6,7 @@ use std::{
     fmt::Write as _,
 };
 
-use super::snapshot::{FrameDocument, PageElement, References};
+use super::page_element::{FrameDocument, PageElement, References};
 use crate::tools::contract::one_line::{cut, one_line};
 
 /// The maximum number of lines of a snapshot.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::Instant;
 
-use super::{open_browser::OpenBrowser, snapshot::PageElement};
+use super::{open_browser::OpenBrowser, page_element::PageElement};
 use crate::{clock::pause, tools::ToolError};
 
 /// How often a call looks for the text that it waits for.

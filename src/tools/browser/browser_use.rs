@@ -11,7 +11,8 @@ use super::{
     },
     browsers::{Browsers, LockedBrowser},
     open_browser::OpenBrowser,
-    snapshot::{PageElement, PageView},
+    page_element::PageElement,
+    snapshot::PageView,
     transfer,
 };
 use crate::{

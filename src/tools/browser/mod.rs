@@ -7,8 +7,8 @@
 //!
 //! - [`process`]: starts Chromium; [`proxy`]: its network access
 //! - [`connection`]: requests and events; [`state`]: tabs, dialogs and downloads, from events
-//! - [`open_browser`]: one browser and its page; [`snapshot`]: the page as text, and its elements, from its `accessibility_tree`;
-//!   [`extract`]: Markdown and pictures
+//! - [`open_browser`]: one browser and its page; [`snapshot`]: the page as text, from its
+//!   `accessibility_tree`; [`page_element`]: its elements; [`extract`]: Markdown and pictures
 //! - [`actions`]: inputs; [`transfer`]: downloads and uploads
 //! - [`browsers`]: the browsers of all conversations, and their limits
 //! - [`browser_use`], [`browser_open`]: the tools; [`arguments`]: what a call asks for
@@ -22,6 +22,7 @@ pub mod browsers;
 pub mod connection;
 pub mod extract;
 pub mod open_browser;
+pub mod page_element;
 pub mod process;
 pub mod proxy;
 pub mod snapshot;

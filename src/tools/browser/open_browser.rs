@@ -16,9 +16,9 @@ use url::Url;
 use super::{
     BrowserSettings,
     connection::{self, CdpRequest, Connection},
+    page_element::References,
     process,
     proxy::BrowserProxy,
-    snapshot::References,
     state::{SharedState, Tab},
 };
 use crate::tools::ToolError;

@@ -9,8 +9,8 @@ use std::{io::Read as _, time::Duration};
 
 use super::{
     open_browser::OpenBrowser,
+    page_element::PageElement,
     process::{self, DOWNLOADS, UPLOADS},
-    snapshot::PageElement,
     state::{Download, DownloadStatus},
 };
 use crate::tools::{
