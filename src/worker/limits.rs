@@ -271,25 +271,14 @@ fn model_used(turn: &Turn<'_>, upto: Seq, messages: u64, reply: &Reply) -> Usage
     UsageRecord { agent: turn.agent.id.clone(), person: person(turn, upto), what, took_ms: 0 }
 }
 
-/// The number of runs of each tool with a limit, which sub-agents share.
-pub(super) fn limited_runs(turn: &Turn<'_>) -> BTreeMap<String, u32> {
-    let used = turn.session.used.iter();
-    let limited = used.filter(|(tool, _)| is_limited(turn, tool));
-    limited.map(|(tool, runs)| (tool.clone(), *runs)).collect()
-}
-
 /// The run of a tool with a limit, as counted for the whole delegation.
 pub(super) fn limited_run(
     turn: &Turn<'_>,
     call: &Call,
     result: &ToolResult,
 ) -> BTreeMap<String, u32> {
-    let counts = result.has_run() && is_limited(turn, &call.tool);
+    let counts = result.has_run() && turn.is_limited(&call.tool);
     counts.then(|| (call.tool.clone(), 1)).into_iter().collect()
-}
-
-fn is_limited(turn: &Turn<'_>, tool: &str) -> bool {
-    matches!(turn.agent.catalog.find(tool), ResolvedTool::Tool(spec) if spec.max_usage_count.is_some())
 }
 
 /// The usage of a delegation, charged to its tool.

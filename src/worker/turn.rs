@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Worker, limits};
+use super::Worker;
 use crate::{
     agent::{
         Agent,
@@ -150,9 +150,17 @@ impl Turn<'_> {
         self.session.requester.clone().unwrap_or_else(nobody)
     }
 
-    /// Everything that sub-agents of this turn inherit.
+    /// Everything that sub-agents of this turn inherit, with the number of runs of each tool with a
+    /// limit, which they share.
     pub fn inherited(&self) -> InheritedState {
-        InheritedState { used: limits::limited_runs(self), ..self.session.inherited() }
+        let limited = self.session.used.iter().filter(|(tool, _)| self.is_limited(tool));
+        let used = limited.map(|(tool, runs)| (tool.clone(), *runs)).collect();
+        InheritedState { used, ..self.session.inherited() }
+    }
+
+    /// Whether the tool has a maximum number of runs.
+    pub fn is_limited(&self, tool: &str) -> bool {
+        matches!(self.agent.catalog.find(tool), ResolvedTool::Tool(spec) if spec.max_usage_count.is_some())
     }
 
     /// The context in which a call runs.
