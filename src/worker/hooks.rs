@@ -1,7 +1,6 @@
 //! Runs the operator's hooks in order and applies their answers. The outcome is recorded in the
 //! journal, so that a hook does not run again after a restart.
 
-use anyhow::Result;
 use sandbox::{Sandbox, service};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, process::Stdio, sync::Arc};
@@ -10,12 +9,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::{
-    Worker,
-    failure::FailedTurn,
-    think,
-    turn::{Flow, Turn},
-};
+use super::{Worker, turn::Turn};
 use crate::{
     agent::hooks::{Hook, HookAnswer, HookBehaviour, HookInput, OnFailure, Program},
     journal::{
@@ -90,18 +84,13 @@ pub(super) fn any(worker: &Worker, on: HookPoint) -> bool {
     worker.hooks.iter().any(|hook| hook.on == on && hook.is_asked())
 }
 
-/// Runs `before_llm` hooks and records their answers before the model is asked. If a hook provides
-/// the reply, for example from a cache, the model is not asked.
-pub(super) async fn before_llm(turn: &mut Turn<'_>) -> Result<Flow> {
+/// Runs `before_llm` for what the model has not read yet. A hook may provide the reply, for example
+/// from a cache.
+pub(super) async fn before_llm(turn: &Turn<'_>) -> HookResult {
     let person = turn.session.speaks_for(turn.session.seq);
     let about = HookContext::of(turn, person, None);
     let input = HookInput { text: unread_text(&turn.session), ..HookInput::default() };
-    let outcome = ask(turn.worker, HookPoint::BeforeLlm, &about, input).await;
-    match (outcome.stopped, outcome.input.answer) {
-        (Some(why), _) => turn.fail(FailedTurn::new(why).after(outcome.events)).await,
-        (None, Some(text)) => think::answer(turn, text, outcome.events).await,
-        (None, None) => turn.record(turn.change(outcome.events, vec![])).await,
-    }
+    ask(turn.worker, HookPoint::BeforeLlm, &about, input).await
 }
 
 /// The text of messages and results that the model has not read yet.

@@ -43,7 +43,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
         return turn.record(turn.change(vec![memory], vec![])).await;
     }
     if !turn.session.prepared && hooks::any(turn.worker, HookPoint::BeforeLlm) {
-        return hooks::before_llm(turn).await;
+        return run_hooks_before(turn).await;
     }
     let group = turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none();
     let prompt = prompt::build(&turn.session, &turn.agent, group);
@@ -78,6 +78,17 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
             Some(upto) => compact(turn, upto).await,
             None => give_up(turn, &problem).await,
         },
+    }
+}
+
+/// Records the answers of hooks before the model is asked. If a hook provides the reply, the model is
+/// not asked.
+async fn run_hooks_before(turn: &mut Turn<'_>) -> Result<Flow> {
+    let outcome = hooks::before_llm(turn).await;
+    match (outcome.stopped, outcome.input.answer) {
+        (Some(why), _) => turn.fail(FailedTurn::new(why).after(outcome.events)).await,
+        (None, Some(text)) => answer(turn, text, outcome.events).await,
+        (None, None) => turn.record(turn.change(outcome.events, vec![])).await,
     }
 }
 
