@@ -4,12 +4,9 @@
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::{
-    journal::{self, Number},
-    record::{ConversationChange, Precondition},
-};
+use super::journal::{self, Number};
 use crate::{
-    journal::event::Event,
+    journal::event::{Event, Seq},
     store::{
         Tx,
         db::{row::row, sql},
@@ -70,11 +67,14 @@ row! {
     }
 }
 
-/// Whether the conversation has nothing left to do once the events of the change are recorded.
-/// After a failed turn, withdrawn approvals append further events.
-fn rests(change: &ConversationChange) -> bool {
-    let failed = change.events.iter().any(|event| matches!(event, Event::Failed { .. }));
-    change.terms == Precondition::IfCurrentThenRest && !failed
+/// The numbers that a change needs.
+pub(super) struct NumberRequest {
+    /// How many events there are.
+    pub count: usize,
+    /// The last event, if there must be no newer ones.
+    pub only_after: Option<Seq>,
+    /// Whether the conversation has nothing left to do once the events are recorded.
+    pub rests: bool,
 }
 
 /// Allots the sequence numbers of the events, and releases the lease if nothing is left to do.
@@ -85,9 +85,8 @@ fn rests(change: &ConversationChange) -> bool {
 pub(super) async fn assign_numbers(
     tx: &mut Tx<'_>,
     lease: &Lease,
-    change: &ConversationChange,
+    NumberRequest { count, only_after, rests }: NumberRequest,
 ) -> Result<Option<Assigned>> {
-    let only_at = if change.terms == Precondition::Always { -1 } else { change.seen };
     Ok(sql!(
         tx,
         fetch_optional,
@@ -104,11 +103,11 @@ pub(super) async fn assign_numbers(
             (SELECT COUNT(*) FROM drafts d WHERE d.conversation = conversations.id) AS drafts,
             (SELECT COUNT(*) FROM reservations r WHERE r.conversation = conversations.id)
                 AS reservations",
-        change.events.len() as i64,
+        count as i64,
         lease.conversation.as_str(),
         lease.node.as_str(),
         lease.fence,
-        only_at,
-        i64::from(rests(change))
+        only_after.unwrap_or(-1),
+        i64::from(rests)
     ))
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
 use super::{
-    numbers::{Assigned, assign_numbers, enter_usage, insert_events},
+    numbers::{Assigned, NumberRequest, assign_numbers, enter_usage, insert_events},
     tasks::{self, Delegation, TaskAnswer, TaskEffects},
 };
 use crate::{
@@ -162,7 +162,7 @@ async fn record(
             return Ok(Recorded::Behind);
         }
     }
-    let Some(assigned) = assign_numbers(tx, &lease, &change).await? else {
+    let Some(assigned) = assign_numbers(tx, &lease, numbers_for(&change)).await? else {
         return refused(tx, &lease).await;
     };
     let last = assigned.last_seq;
@@ -199,6 +199,16 @@ async fn record(
         Precondition::IfCurrentThenRest if assigned.rested == 0 => rest(tx, lease, last).await,
         Precondition::IfCurrentThenRest => Ok(Recorded::Rested),
         Precondition::IfCurrent | Precondition::Always => Ok(Recorded::Done),
+    }
+}
+
+/// After a failed turn, withdrawn approvals append further events.
+fn numbers_for(change: &ConversationChange) -> NumberRequest {
+    let failed = change.events.iter().any(|event| matches!(event, Event::Failed { .. }));
+    NumberRequest {
+        count: change.events.len(),
+        only_after: (change.terms != Precondition::Always).then_some(change.seen),
+        rests: change.terms == Precondition::IfCurrentThenRest && !failed,
     }
 }
 
