@@ -14,7 +14,7 @@ use crate::{
         audit::{self, AuditKind, Fact},
         conversations,
         db::{row::row, sql},
-        erasure::{Erased, Erasure, ErasureStep, SLICE, StepKind, pending},
+        erasure::pending::{self, Erased, Erasure, ErasureStep, SLICE, StepKind},
         memory,
     },
 };

@@ -38,48 +38,9 @@ use super::{
     usage::spent,
     wiki,
 };
-use crate::journal::{
-    event::{Event, Seq},
-    ids::ConversationId,
-};
+use crate::journal::{event::Event, ids::ConversationId};
+pub use pending::{Erased, Erasure, ErasureStep, StepKind};
 use redaction::nobody;
-
-/// The number of rows that one transaction deletes or rewrites.
-pub(in crate::store) const SLICE: usize = 500;
-
-/// An erasure that has begun.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Erasure {
-    pub id: String,
-    pub channel: String,
-    pub person: String,
-}
-
-/// A remaining step of an erasure: one conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErasureStep {
-    pub erasure: Erasure,
-    pub conversation: ConversationId,
-    pub kind: StepKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepKind {
-    /// The whole conversation is deleted.
-    Own,
-    /// Other people take part: the conversation is rewritten up to that event.
-    Shared { upto: Seq },
-}
-
-/// How much was erased.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Erased {
-    /// The number of deleted conversations.
-    pub conversations: i64,
-    /// The number of redacted events in other people's conversations.
-    pub events: i64,
-    pub files: i64,
-}
 
 impl Store {
     /// Begins to erase a person. `None` if they have open approvals or running calls, which have to

@@ -1,13 +1,12 @@
-//! The tables with the remaining work of erasures.
+//! Erasures and their steps, and the tables with the remaining work.
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-use super::{Erased, Erasure, ErasureStep, StepKind};
 use crate::{
-    journal::ids::ConversationId,
+    journal::{event::Seq, ids::ConversationId},
     store::{
         Tx,
         audit::{self, AuditKind, Fact},
@@ -15,6 +14,43 @@ use crate::{
         db::{row::row, sql},
     },
 };
+
+/// The number of rows that one transaction deletes or rewrites.
+pub(in crate::store) const SLICE: usize = 500;
+
+/// An erasure that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erasure {
+    pub id: String,
+    pub channel: String,
+    pub person: String,
+}
+
+/// A remaining step of an erasure: one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErasureStep {
+    pub erasure: Erasure,
+    pub conversation: ConversationId,
+    pub kind: StepKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// The whole conversation is deleted.
+    Own,
+    /// Other people take part: the conversation is rewritten up to that event.
+    Shared { upto: Seq },
+}
+
+/// How much was erased.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// The number of deleted conversations.
+    pub conversations: i64,
+    /// The number of redacted events in other people's conversations.
+    pub events: i64,
+    pub files: i64,
+}
 
 row! {
     struct ErasureRow {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 
 use super::{
-    Erased, ErasureStep, SLICE, pending,
+    pending::{self, Erased, ErasureStep, SLICE},
     redaction::{Forgotten, NOBODY, nobody},
 };
 use crate::{
