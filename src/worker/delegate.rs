@@ -21,7 +21,10 @@ use crate::{
         session::Session,
     },
     store::{
-        conversations::tasks::{self, Delegation, TaskAnswer},
+        conversations::{
+            task_answer::TaskAnswer,
+            tasks::{self, Delegation},
+        },
         leases::Claimed,
     },
     texts,

@@ -11,6 +11,7 @@ pub mod places;
 pub mod record;
 pub mod retire;
 pub mod snapshots;
+pub mod task_answer;
 mod task_status;
 pub mod tasks;
 

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::{
     numbers::{Assigned, NumberRequest, assign_numbers, enter_usage, insert_events},
-    tasks::{self, Delegation, TaskAnswer, TaskEffects},
+    task_answer::TaskAnswer,
+    tasks::{self, Delegation, TaskEffects},
 };
 use crate::{
     journal::{

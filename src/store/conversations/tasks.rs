@@ -5,14 +5,13 @@
 //!      ──► stopped   the parent no longer waits for it
 //! ```
 //! The task of a background job has the state `background` instead of `open`, because no call waits
-//! for it. Its answer is stored in [`jobs`].
+//! for it. Its answer is stored in [`jobs`](crate::store::jobs).
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use super::{journal, task_status::TaskStatus};
+use super::{journal, task_answer::TaskAnswer, task_status::TaskStatus};
 use crate::{
     journal::{
         event::{Event, InheritedState, JobBudget, Outcome, Speaker, Status, ToolResult},
@@ -24,7 +23,7 @@ use crate::{
         approvals::withdrawal,
         conversations,
         db::{row::row, sql},
-        jobs,
+        jobs::ending,
         leases::Lease,
     },
     texts,
@@ -38,14 +37,6 @@ pub struct Delegation {
     pub tasks: Vec<(ConversationId, Task)>,
     /// The person on whose behalf they run.
     pub by: Speaker,
-    pub inherited: InheritedState,
-}
-
-/// The answer to a task.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct TaskAnswer {
-    pub result: ToolResult,
-    #[serde(rename = "heritage")]
     pub inherited: InheritedState,
 }
 
@@ -180,7 +171,7 @@ async fn deliver_answer(
     answer: TaskAnswer,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    if jobs::end(tx, child, &answer, now).await? {
+    if ending::end(tx, child, &answer, now).await? {
         return set_status(tx, child, TaskStatus::Ended).await;
     }
     let task: Option<(String, String)> = sql!(

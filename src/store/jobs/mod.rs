@@ -11,6 +11,7 @@
 //!
 //! Rows are locked in the order conversation, sub-agent, job.
 
+pub(super) mod ending;
 mod report;
 mod row;
 
@@ -24,7 +25,8 @@ use super::{
     Tx,
     conversations::{
         journal, places,
-        tasks::{self, PlacedTask, Start, TaskAnswer},
+        task_answer::TaskAnswer,
+        tasks::{self, PlacedTask, Start},
     },
     db::{
         sql,
@@ -250,28 +252,6 @@ pub async fn of_conversation(
         LISTED
     );
     Ok(readable(rows))
-}
-
-/// Ends the job that this sub-agent works on, if it is one. Its row is locked.
-pub(super) async fn end(
-    tx: &mut Tx<'_>,
-    child: &ConversationId,
-    answer: &TaskAnswer,
-    now: DateTime<Utc>,
-) -> Result<bool> {
-    let ended = sql!(
-        tx,
-        execute,
-        "
-        -- end job
-        UPDATE jobs
-        SET status = 'ended', answer = $1, changed_at = $2
-        WHERE child = $3 AND status = 'running'",
-        serde_json::to_string(answer)?,
-        now.timestamp_millis(),
-        child.as_str()
-    );
-    Ok(ended > 0)
 }
 
 /// Cancels a job with everything that it has started. Returns `false` if it has ended.
