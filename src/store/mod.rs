@@ -76,7 +76,7 @@ use crate::{
 };
 pub use db::Tx;
 use db::{Db, Durability, WriteMode, transient::is_transient};
-use wake::{Notifier, Wakeups, Writers};
+use wake::{ClaimedWork, Notifier, Wakeups, Writers};
 
 /// The number of conversations whose owners one transaction determines.
 pub const OWNERS_AT_ONCE: usize = 1_000;
@@ -211,8 +211,8 @@ impl Store {
             crash::point(name, "after commit");
             notifier.notify(&wakeups);
             wakeups.counts.iter().for_each(metrics::counter::Count::enter);
-            wakeups.turns_claimed.into_iter().for_each(takers::ClaimedTurn::start);
-            wakeups.sends_claimed.into_iter().for_each(takers::ClaimedSend::start);
+            wakeups.turns_claimed.into_iter().for_each(ClaimedWork::start);
+            wakeups.sends_claimed.into_iter().for_each(ClaimedWork::start);
         };
         let value = self.db.write(mode, work, after).await.context(name)?;
         if crash::loses_answer(name) {

@@ -25,8 +25,9 @@ use super::{
         claim::{Claimant, claim_one},
     },
     outbox::{due::SendClaim, inserted::claim_inserted, sending::Sending},
+    wake::ClaimedWork,
 };
-use crate::{clock::Clock, journal::ids::ConversationId};
+use crate::clock::Clock;
 
 /// Runs conversations that are claimed for this process.
 pub struct TurnTaker {
@@ -78,40 +79,6 @@ impl Drop for Registration {
         registered
             .sends
             .take_if(|taker| self.of.sends.as_ref().is_some_and(|of| Arc::ptr_eq(of, taker)));
-    }
-}
-
-/// A claimed conversation, and how to run it.
-pub(super) struct ClaimedTurn {
-    claimed: Claimed,
-    permit: OwnedSemaphorePermit,
-    taker: Arc<TurnTaker>,
-}
-
-/// A claimed row of the outbox, and how to send it.
-pub(super) struct ClaimedSend {
-    sending: Sending,
-    permit: OwnedSemaphorePermit,
-    taker: Arc<SendTaker>,
-}
-
-impl ClaimedTurn {
-    pub fn is_of(&self, conversation: &ConversationId) -> bool {
-        self.claimed.lease.conversation() == conversation
-    }
-
-    pub fn start(self) {
-        (self.taker.start)(self.claimed, self.permit);
-    }
-}
-
-impl ClaimedSend {
-    pub fn is_of(&self, conversation: &ConversationId) -> bool {
-        self.sending.conversation == *conversation
-    }
-
-    pub fn start(self) {
-        (self.taker.start)(self.sending, self.permit);
     }
 }
 
@@ -193,7 +160,8 @@ impl CommitClaims {
             let claimed = claim_one(tx, &self.claimant, &self.between, conversation, now).await?;
             if let Some(claimed) = claimed {
                 let taker = taker.clone();
-                tx.wakeups.turns_claimed.push(ClaimedTurn { claimed, permit, taker });
+                let start = move || (taker.start)(claimed, permit);
+                tx.wakeups.turns_claimed.push(ClaimedWork::new(conversation.clone(), start));
             }
         }
         tx.wakeups.conversations = ready;
@@ -206,8 +174,9 @@ impl CommitClaims {
             let Some(permit) = (taker.permit)(&send.channel) else { continue };
             let claim = self.send_claim(taker.clock.now());
             if let Some(sending) = claim_inserted(tx, &claim, &self.between, send).await? {
-                let taker = taker.clone();
-                tx.wakeups.sends_claimed.push(ClaimedSend { sending, permit, taker });
+                let (taker, conversation) = (taker.clone(), sending.conversation.clone());
+                let start = move || (taker.start)(sending, permit);
+                tx.wakeups.sends_claimed.push(ClaimedWork::new(conversation, start));
             }
         }
         tx.wakeups.sends = inserted;
@@ -242,7 +211,10 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
-        journal::event::{Event, Speaker},
+        journal::{
+            event::{Event, Speaker},
+            ids::ConversationId,
+        },
         store::{
             conversations::journal,
             outbox,

@@ -9,11 +9,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-use super::{
-    leases::acquisition::LeasePermit,
-    metrics::counter::Count,
-    takers::{ClaimedSend, ClaimedTurn},
-};
+use super::{leases::acquisition::LeasePermit, metrics::counter::Count};
 use crate::journal::ids::{ConversationId, OutboxId};
 
 /// How often a task that waits for work polls.
@@ -36,8 +32,8 @@ pub struct Wakeups {
     /// Other channels whose outbox may have a row that is due.
     pub(super) outbox: BTreeSet<String>,
     /// What the transaction has claimed for this process.
-    pub(super) turns_claimed: Vec<ClaimedTurn>,
-    pub(super) sends_claimed: Vec<ClaimedSend>,
+    pub(super) turns_claimed: Vec<ClaimedWork>,
+    pub(super) sends_claimed: Vec<ClaimedWork>,
     /// Held while something was claimed that has not been started.
     pub(super) permit: Option<LeasePermit>,
     /// Whether a row of the outbox has ended.
@@ -55,6 +51,23 @@ pub(super) struct InsertedSend {
     pub channel: String,
 }
 
+/// Work on a conversation that a transaction has claimed for this process.
+pub(super) struct ClaimedWork {
+    conversation: ConversationId,
+    start: Box<dyn FnOnce() + Send + Sync>,
+}
+
+impl ClaimedWork {
+    /// `start` must not block.
+    pub fn new(conversation: ConversationId, start: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self { conversation, start: Box::new(start) }
+    }
+
+    pub fn start(self) {
+        (self.start)();
+    }
+}
+
 impl Wakeups {
     /// A row of an unknown channel may be due.
     pub(super) fn any_send(&mut self) {
@@ -62,13 +75,15 @@ impl Wakeups {
     }
 
     fn has_unclaimed_turn(&self) -> bool {
-        let claimed = |id: &&ConversationId| self.turns_claimed.iter().any(|turn| turn.is_of(id));
-        !self.conversations.iter().all(|id| claimed(&id))
+        let claimed =
+            |id: &ConversationId| self.turns_claimed.iter().any(|turn| turn.conversation == *id);
+        !self.conversations.iter().all(claimed)
     }
 
     /// The channels whose rows have to be claimed.
     fn due_channels(&self) -> BTreeSet<String> {
-        let claimed = |id: &ConversationId| self.sends_claimed.iter().any(|send| send.is_of(id));
+        let claimed =
+            |id: &ConversationId| self.sends_claimed.iter().any(|send| send.conversation == *id);
         let sends = self.sends.iter().filter(|(id, _)| !claimed(id));
         sends.map(|(_, send)| &send.channel).chain(&self.outbox).cloned().collect()
     }
