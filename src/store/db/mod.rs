@@ -22,6 +22,7 @@ use anyhow::{Result, bail};
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 use super::{StoreOptions, wake::Wakeups};
 use crate::{
@@ -127,7 +128,8 @@ impl Tx<'_> {
 impl Db {
     pub(super) async fn open(url: &str, settings: StoreOptions) -> Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite:") {
-            return sqlite::open(path.trim_start_matches("//"), settings.durability).await;
+            let path = PathBuf::from(path.trim_start_matches("//"));
+            return Self::open_sqlite(path, settings.durability).await;
         }
         if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
             bail!("store.url must begin with sqlite: or postgres:");
@@ -135,6 +137,14 @@ impl Db {
         let pooling =
             if settings.transaction_pooling { Pooling::Transaction } else { Pooling::Session };
         Ok(Self::Postgres(Postgres::open(url, pooling, settings.connections).await?))
+    }
+
+    async fn open_sqlite(path: PathBuf, durability: Durability) -> Result<Self> {
+        modes::create_database(&path)?;
+        sqlite::migrate(&path).await?;
+        let readers = Readers::new(path.clone());
+        let writer = Writer::start(path, durability, readers.clone()).await?;
+        Ok(Self::Sqlite { writer, readers })
     }
 
     /// Whether other nodes may use the database at the same time.

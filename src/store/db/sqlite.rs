@@ -13,17 +13,14 @@ use sqlx::{
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
 use super::{
-    Conn, Db, Durability, Tx,
+    Conn, Tx,
     migrations::{Dialect, migrations},
-    modes,
     oldest_release::{OLDEST, ensure_new_enough},
-    readers::Readers,
-    writer::Writer,
 };
 use crate::store::wake::Wakeups;
 
@@ -40,18 +37,9 @@ const SLOW: Duration = Duration::from_secs(1);
 const FLUSH_LATER: &str = "PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0";
 const FLUSH_ALL: &str = "PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)";
 
-pub(super) async fn open(path: &str, durability: Durability) -> Result<Db> {
-    let path = PathBuf::from(path);
-    modes::create_database(&path)?;
-    migrate(&path).await?;
-    let readers = Readers::new(path.clone());
-    let writer = Writer::start(path, durability, readers.clone()).await?;
-    Ok(Db::Sqlite { writer, readers })
-}
-
 /// Migrates the tables with the client that migrates PostgreSQL. It has closed the file before the
 /// other connections open it.
-async fn migrate(path: &Path) -> Result<()> {
+pub(super) async fn migrate(path: &Path) -> Result<()> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
