@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
 use super::{
+    journal,
     numbers::{Assigned, NumberRequest, assign_numbers, enter_usage, insert_events},
     task_answer::TaskAnswer,
     tasks::{self, Delegation, TaskEffects},
@@ -20,7 +21,10 @@ use crate::{
         approvals::{self, grants, request::NewApproval, withdrawal},
         audit::{self, Fact},
         conversations,
-        db::{WriteMode, sql},
+        db::{
+            WriteMode, sql,
+            unreadable::{self, JsonTable},
+        },
         leases::{self, Lease},
         outbox::{self, InsertPosition, Position, album},
         usage::UsageRecord,
@@ -138,6 +142,22 @@ impl Store {
         // A power failure ends the holder.
         self.write_with((), "release", WriteMode::VOLATILE, move |tx| Box::pin(release(tx, lease)))
             .await
+    }
+
+    /// Releases a conversation that has an event which only a newer release can read; `false` if
+    /// that is not the problem. This process skips it for a while; another may claim it
+    /// immediately.
+    pub async fn leave_unreadable(&self, lease: &Lease, problem: &anyhow::Error) -> Result<bool> {
+        if problem
+            .chain()
+            .find_map(|cause| cause.downcast_ref::<journal::UnreadableEvent>())
+            .is_none()
+        {
+            return Ok(false);
+        }
+        unreadable::set_aside(JsonTable::Conversations, lease.conversation().as_str(), problem);
+        self.release(lease).await?;
+        Ok(true)
     }
 }
 

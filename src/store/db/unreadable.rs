@@ -13,8 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::store::{Store, conversations::journal, leases::Lease};
-
 /// The metric that counts unreadable rows.
 pub const UNREADABLE_ROWS: &str = "countersign_unreadable_rows_total";
 
@@ -101,24 +99,6 @@ pub(in crate::store) fn set_aside(table: JsonTable, id: &str, problem: &anyhow::
     metrics::counter!(UNREADABLE_ROWS).increment(1);
     let problem = format!("{problem:#}");
     tracing::error!(row.table = table.name(), row.id = id, problem, "could not read a row");
-}
-
-impl Store {
-    /// Releases a conversation that has an event which only a newer release can read; `false` if
-    /// that is not the problem. This process skips it for a while; another may claim it
-    /// immediately.
-    pub async fn leave_unreadable(&self, lease: &Lease, problem: &anyhow::Error) -> Result<bool> {
-        if problem
-            .chain()
-            .find_map(|cause| cause.downcast_ref::<journal::UnreadableEvent>())
-            .is_none()
-        {
-            return Ok(false);
-        }
-        set_aside(JsonTable::Conversations, lease.conversation().as_str(), problem);
-        self.release(lease).await?;
-        Ok(true)
-    }
 }
 
 /// The ids of the rows that are excluded now, separated by spaces, for queries with `$1 NOT LIKE
