@@ -9,9 +9,44 @@ use crate::package::look::{Look, SMALL_SIZE};
 /// The font size of text, which is the default of Excel.
 pub const TEXT_POINTS: f64 = 11.0;
 
-pub fn styled(style: RunStyle) -> Format {
-    let mut format = Format::new();
-    if style.bold {
+/// The font of a cell, on which the formats of its parts build.
+#[derive(Debug, Clone, Copy)]
+pub struct BaseFont {
+    points: f64,
+    bold: bool,
+    color: Color,
+    /// A part of a cell has no background, so highlighted text has a colour.
+    highlighted: Color,
+    link: Color,
+}
+
+impl BaseFont {
+    pub const TEXT: Self = Self {
+        points: TEXT_POINTS,
+        bold: false,
+        color: Color::Default,
+        highlighted: Color::RGB(0x9a_6700),
+        link: Color::RGB(0x05_63C1),
+    };
+
+    /// On the accent colour, where links are as white as the rest and only underlined.
+    pub const HEADER: Self = Self {
+        bold: true,
+        color: Color::White,
+        highlighted: Color::RGB(0xff_eb9c),
+        link: Color::White,
+        ..Self::TEXT
+    };
+
+    pub fn heading(look: &Look) -> Self {
+        Self { points: 13.0, bold: true, color: color(look.accent), ..Self::TEXT }
+    }
+}
+
+/// The formats of a part of a cell, on top of those of its font.
+pub fn styled(style: RunStyle, font: BaseFont) -> Format {
+    let mut format = Format::new().set_font_size(font.points).set_font_color(font.color);
+    if style.bold || font.bold {
         format = format.set_bold();
     }
     if style.italic {
@@ -27,24 +62,22 @@ pub fn styled(style: RunStyle) -> Format {
         Some(Mark::Lowered) => format = format.set_font_script(FormatScript::Subscript),
         Some(Mark::Raised) => format = format.set_font_script(FormatScript::Superscript),
         Some(Mark::Underlined) => format = format.set_underline(FormatUnderline::Single),
-        // A part of a cell has no background.
-        Some(Mark::Highlighted) => format = format.set_font_color(Color::RGB(0x9a_6700)),
+        Some(Mark::Highlighted) => format = format.set_font_color(font.highlighted),
         // Excel has sizes in halves of a point.
         Some(Mark::Small) => {
-            format = format.set_font_size((TEXT_POINTS * SMALL_SIZE * 2.0).round() / 2.0);
+            format = format.set_font_size((font.points * SMALL_SIZE * 2.0).round() / 2.0);
         }
         None => {}
     }
     if style.link {
-        format =
-            format.set_font_color(Color::RGB(0x05_63C1)).set_underline(FormatUnderline::Single);
+        format = format.set_font_color(font.link).set_underline(FormatUnderline::Single);
     }
     format
 }
 
 /// Text is aligned to the top of its cell and wrapped if it is long.
 pub fn cell(style: RunStyle, align: Option<Align>, wraps: bool) -> Format {
-    let mut format = styled(style).set_align(FormatAlign::Top);
+    let mut format = styled(style, BaseFont::TEXT).set_align(FormatAlign::Top);
     if wraps {
         format = format.set_text_wrap();
     }
@@ -84,16 +117,19 @@ pub fn apart(format: Format, column: Column) -> Format {
     if column.is_apart { format.set_align(FormatAlign::Left).set_indent(1) } else { format }
 }
 
-/// Sets colours explicitly, because not every program draws table styles.
+/// A header cell of plain text.
 pub fn header(column: Column, look: &Look) -> Format {
+    styled_header(RunStyle::default(), column, look)
+}
+
+/// Sets colours explicitly, because not every program draws table styles.
+pub fn styled_header(style: RunStyle, column: Column, look: &Look) -> Format {
     let horizontal = match column.align {
         Align::Start => FormatAlign::Left,
         Align::Center => FormatAlign::Center,
         Align::End => FormatAlign::Right,
     };
-    let format = Format::new()
-        .set_bold()
-        .set_font_color(Color::White)
+    let format = styled(style, BaseFont::HEADER)
         .set_background_color(color(look.accent))
         .set_text_wrap()
         .set_align(horizontal)
@@ -101,8 +137,8 @@ pub fn header(column: Column, look: &Look) -> Format {
     apart(format, column)
 }
 
-pub fn heading(look: &Look) -> Format {
-    Format::new().set_bold().set_font_size(13).set_font_color(color(look.accent))
+pub fn heading(style: RunStyle, look: &Look) -> Format {
+    styled(style, BaseFont::heading(look))
 }
 
 pub fn color(color: crate::document::Color) -> Color {

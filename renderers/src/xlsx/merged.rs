@@ -2,9 +2,11 @@
 
 use rust_xlsxwriter::{Worksheet, XlsxError};
 
+use super::headers::header_runs;
 use super::look::{self, Column};
 use super::pages::Pages;
 use super::runs::{RunStyle, Runs};
+use super::sheet::SheetCell;
 use crate::document::{Align, CellSpan, Table};
 
 /// The first row of a table's header.
@@ -51,7 +53,9 @@ impl Pages<'_> {
         for (column, name) in names.iter().enumerate() {
             let is_blank = table.header[column].is_empty() && !is_native(table);
             if !is_blank && matches!(spans.at(0, column), CellSpan::Single | CellSpan::First(_)) {
-                sheet.write_string_with_format(top, column as u16, name, &header(0, column))?;
+                let runs = header_runs(&table.header[column], name);
+                let at = SheetCell { row: top, column: column as u16 };
+                self.header_cell(sheet, at, &runs, over(columns[column], spans.at(0, column)))?;
             }
         }
         Ok(())
@@ -59,21 +63,21 @@ impl Pages<'_> {
 
     /// The rows of the header below its first one.
     pub fn more_header_rows(
-        &self,
+        &mut self,
         sheet: &mut Worksheet,
         top: u32,
         table: &Table,
         columns: &[Column],
     ) -> Result<(), XlsxError> {
         let spans = table.spans();
-        for (at, row) in table.rows.iter().enumerate().take(table.header_rows() - 1) {
-            for (column, cell) in row.iter().enumerate().take(columns.len()) {
+        for (at, cells) in table.rows.iter().enumerate().take(table.header_rows() - 1) {
+            let row = top + at as u32 + 1;
+            for (column, cell) in cells.iter().enumerate().take(columns.len()) {
                 let span = spans.at(at + 1, column);
                 if matches!(span, CellSpan::Single | CellSpan::First(_)) {
-                    let format = look::header(over(columns[column], span), &self.look);
-                    let text = Runs::read(cell).text();
-                    let row = top + at as u32 + 1;
-                    sheet.write_string_with_format(row, column as u16, text, &format)?;
+                    let runs = Runs::read(cell).within_bold();
+                    let at = SheetCell { row, column: column as u16 };
+                    self.header_cell(sheet, at, &runs, over(columns[column], span))?;
                 }
             }
         }

@@ -3,7 +3,8 @@
 //!
 //! - [`plan`]: the sheets and their content
 //! - [`pages`]: state shared by all sheets
-//! - [`sheet`], [`table`], [`merged`], [`totals`], [`charts`], [`pictures`]: writing the sheets
+//! - [`sheet`], [`table`], [`headers`], [`merged`], [`totals`], [`charts`], [`pictures`]: writing the
+//!   sheets
 //! - [`directives`]: totals and conditional formats, requested in comments; [`column_total`]: which
 //!   columns have a total
 //! - [`mod@stream`]: long tables, written without building a document; `streamed_book`: a workbook
@@ -24,6 +25,7 @@ mod computed;
 mod dates;
 mod directives;
 pub(crate) mod formula;
+mod headers;
 mod look;
 mod merged;
 mod month_names;

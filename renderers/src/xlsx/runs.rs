@@ -64,6 +64,33 @@ impl Runs {
         self.pieces.iter().all(|run| run.style == first).then_some(first)
     }
 
+    /// The runs within bold text, where bold ones are like the others.
+    pub fn within_bold(&self) -> Self {
+        let mut runs = Self { pieces: Vec::new(), ..self.clone() };
+        for run in &self.pieces {
+            runs.push(&run.text, RunStyle { bold: false, ..run.style });
+        }
+        runs
+    }
+
+    /// The runs with the text `name`, which may be their own text, the beginning of it, or longer.
+    pub fn named(&self, name: &str) -> Self {
+        let mut runs = Self { pieces: Vec::new(), ..self.clone() };
+        let mut rest = name;
+        for run in &self.pieces {
+            let shared = run.text.chars().zip(rest.chars()).take_while(|(own, other)| own == other);
+            let length: usize = shared.map(|(own, _)| own.len_utf8()).sum();
+            let (same, other) = rest.split_at(length);
+            runs.push(same, run.style);
+            rest = other;
+            if length < run.text.len() {
+                break;
+            }
+        }
+        runs.push(rest, RunStyle::default());
+        runs
+    }
+
     /// The external link of the cell. Anchors of the document do not exist in Excel.
     pub fn url(&self) -> Option<&String> {
         self.links.first().filter(|url| !url.starts_with('#'))
@@ -126,6 +153,8 @@ impl Runs {
     fn push(&mut self, text: &str, style: RunStyle) {
         match self.pieces.last_mut() {
             Some(last) if last.style == style => last.text.push_str(text),
+            // Excel allows no empty runs.
+            _ if text.is_empty() => {}
             _ => self.pieces.push(Run { text: text.to_owned(), style }),
         }
     }

@@ -4,7 +4,7 @@ use rust_xlsxwriter::{Format, FormatAlign, HeaderImagePosition, Image, Worksheet
 
 use super::cells::CELL_CHARS;
 use super::directives::Directive;
-use super::look;
+use super::look::{self, BaseFont};
 use super::pages::Pages;
 use super::pictures::image;
 use super::plan::{PlannedPart, SheetLine, SheetPlan};
@@ -43,10 +43,12 @@ pub struct SheetCell {
     pub column: u16,
 }
 
-/// A link that takes a whole cell, and its text.
-pub struct CellLink<'a> {
-    pub url: &'a str,
-    pub text: &'a str,
+/// Text in the format of its cell, and the font on which the formats of its runs build.
+#[derive(Clone, Copy)]
+pub struct FormattedText<'a> {
+    pub runs: &'a Runs,
+    pub font: BaseFont,
+    pub format: &'a Format,
 }
 
 impl Pages<'_> {
@@ -205,15 +207,14 @@ impl Pages<'_> {
             return Ok(());
         }
         if line.heading {
-            let format = look::heading(&self.look);
+            let runs = line.runs.within_bold();
+            let format = look::heading(runs.style().unwrap_or_default(), &self.look);
             if self.rtl {
                 sheet.merge_range(row, 0, row, span(widths).0, "", &format)?;
             }
-            if line.runs.url().is_some() {
-                return self.text(sheet, SheetCell { row, column: 0 }, &line.runs, &format);
-            }
-            sheet.write_string_with_format(row, 0, line.runs.text(), &format)?;
-            return Ok(());
+            let font = BaseFont::heading(&self.look);
+            let text = FormattedText { runs: &runs, font, format: &format };
+            return self.text_in(sheet, SheetCell { row, column: 0 }, text);
         }
         // In a right-to-left sheet, text that starts in a later column is cut off.
         let long = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
@@ -239,8 +240,7 @@ impl Pages<'_> {
         self.text(sheet, SheetCell { row, column: 0 }, &line.runs, &format)
     }
 
-    /// Text, formatted if needed, with the single link that a cell can have; other URLs are written
-    /// out.
+    /// Text in the ordinary font.
     pub fn text(
         &mut self,
         sheet: &mut Worksheet,
@@ -248,16 +248,38 @@ impl Pages<'_> {
         runs: &Runs,
         format: &Format,
     ) -> Result<(), XlsxError> {
-        let SheetCell { row, column } = at;
-        self.has_math |= runs.has_math;
+        self.text_in(sheet, at, FormattedText { runs, font: BaseFont::TEXT, format })
+    }
+
+    /// Text with the single link that a cell can have; other URLs are written out.
+    pub fn text_in(
+        &mut self,
+        sheet: &mut Worksheet,
+        at: SheetCell,
+        text: FormattedText<'_>,
+    ) -> Result<(), XlsxError> {
+        self.has_math |= text.runs.has_math;
+        if let Some(url) = text.runs.url()
+            && !self.link(sheet, at, url, text.format)?
+        {
+            let runs = text.runs.spelled(url);
+            return self.runs(sheet, at, FormattedText { runs: &runs, ..text });
+        }
+        self.runs(sheet, at, text)
+    }
+
+    /// Text without its link, formatted if needed.
+    pub fn runs(
+        &mut self,
+        sheet: &mut Worksheet,
+        at: SheetCell,
+        text: FormattedText<'_>,
+    ) -> Result<(), XlsxError> {
+        let (SheetCell { row, column }, FormattedText { runs, font, format }) = (at, text);
         let text = self.cut(runs);
-        if let Some(url) = runs.url() {
-            if !self.link(sheet, at, CellLink { url, text: &text }, format)? {
-                let text = self.cut(&runs.spelled(url));
-                sheet.write_string_with_format(row, column, text, format)?;
-            }
-        } else if runs.pieces.len() > 1 && text.len() == runs.text().len() {
-            let styles: Vec<Format> = runs.pieces.iter().map(|r| look::styled(r.style)).collect();
+        if runs.pieces.len() > 1 && text.len() == runs.text().len() {
+            let styles: Vec<Format> =
+                runs.pieces.iter().map(|run| look::styled(run.style, font)).collect();
             let pieces: Vec<(&Format, &str)> =
                 styles.iter().zip(&runs.pieces).map(|(f, r)| (f, r.text.as_str())).collect();
             sheet.write_rich_string_with_format(row, column, &pieces, format)?;
@@ -267,20 +289,21 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// Makes the cell a link if possible. Excel does not support `tel:` links.
+    /// Makes the cell a link if possible, before its text is written. Excel does not support `tel:`
+    /// links.
     pub fn link(
         &mut self,
         sheet: &mut Worksheet,
         at: SheetCell,
-        link: CellLink<'_>,
+        url: &str,
         format: &Format,
     ) -> Result<bool, XlsxError> {
-        let (SheetCell { row, column }, CellLink { url, text }) = (at, link);
+        let SheetCell { row, column } = at;
         if self.links >= LINKS {
             self.lose("A sheet can have 65,530 links; the others are shown as text.");
             return Ok(false);
         }
-        match sheet.write_url_with_options(row, column, url, text, "", Some(format)) {
+        match sheet.write_url_with_options(row, column, url, "", "", Some(format)) {
             Ok(_) => {
                 self.links += 1;
                 Ok(true)

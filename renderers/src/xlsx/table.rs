@@ -14,7 +14,7 @@ use super::look::{self, Column};
 use super::merged::{HeaderRow, is_native};
 use super::pages::{CellContent, Computed, Meaning, Pages, Read, TablePlace, WrittenTable};
 use super::runs::{RunStyle, Runs, formula_source};
-use super::sheet::{CellLink, SheetCell};
+use super::sheet::SheetCell;
 use super::totals::TotalRow;
 
 use crate::document::{Align, Inline, Table};
@@ -43,49 +43,23 @@ impl Pages<'_> {
         if table.rows.is_empty() || !is_native(table) {
             self.plain_header(sheet, top, header_row)?;
         } else {
-            let named: Vec<TableColumn> = names
-                .iter()
-                .zip(&columns)
-                .map(|(name, column)| {
-                    let format = look::header(*column, &self.look);
-                    TableColumn::new().set_header(name).set_header_format(format)
-                })
-                .collect();
+            let named: Vec<TableColumn> =
+                names.iter().map(|name| TableColumn::new().set_header(name)).collect();
             let native = Native::new().set_columns(&named).set_style(TableStyle::Medium2);
             sheet.add_table(top, 0, bottom, last as u16, &native)?;
+            self.native_header(sheet, top, header_row)?;
         }
-        self.links_of_header(sheet, top, header_row)?;
         if top == 0 {
             let rows = table.header_rows() as u32;
             sheet.set_freeze_panes(rows, 0)?;
             sheet.set_repeat_rows(0, rows - 1)?;
         }
         self.tops.here = top;
-        self.rows(sheet, top, &columns, &read)?;
-        self.more_header_rows(sheet, top, table, &columns)?;
         let written = WrittenTable { table, names: &names, read: &read, top, bottom };
+        self.rows(sheet, written, &columns)?;
+        self.more_header_rows(sheet, top, table, &columns)?;
         self.apply_directives(sheet, written, directives)?;
         self.grid.here += 1;
-        Ok(())
-    }
-
-    /// Header cells can only hold the column names, so their links are reported.
-    fn links_of_header(
-        &mut self,
-        sheet: &mut Worksheet,
-        top: u32,
-        header_row: HeaderRow<'_>,
-    ) -> Result<(), XlsxError> {
-        let HeaderRow { table, names, columns } = header_row;
-        for (at, cell) in table.header.iter().enumerate() {
-            let runs = Runs::read(cell);
-            let Some(url) = runs.url() else { continue };
-            let format = look::header(columns[at], &self.look);
-            let cell = SheetCell { row: top, column: at as u16 };
-            if !self.link(sheet, cell, CellLink { url, text: &names[at] }, &format)? {
-                self.warn(format!("The column “{}” cannot carry {url}.", short(&names[at])));
-            }
-        }
         Ok(())
     }
 
@@ -198,15 +172,18 @@ impl Pages<'_> {
         }
     }
 
+    /// The cells below the header, and the heights of all rows below its first one.
     fn rows(
         &mut self,
         sheet: &mut Worksheet,
-        top: u32,
+        written: WrittenTable<'_>,
         columns: &[Column],
-        read: &Read,
     ) -> Result<(), XlsxError> {
+        let WrittenTable { table, read, top, .. } = written;
+        let of_header = table.header_rows() - 1;
         for (at, line) in read.iter().enumerate() {
-            for (column, (runs, meaning)) in line.iter().enumerate() {
+            let cells = line.iter().enumerate().filter(|_| at >= of_header);
+            for (column, (runs, meaning)) in cells {
                 let place = TablePlace { top, row: at as u32 + 1, column: column as u16 };
                 let content =
                     CellContent { runs, meaning: meaning.as_ref(), column: columns[column] };

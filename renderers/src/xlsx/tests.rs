@@ -357,3 +357,141 @@ fn pictures_of_workbooks_stand_upright_and_are_at_most_as_high_as_a_screen() {
     assert!(sizes[0].0 < sizes[0].1, "the photo is upright: {sizes:?}");
     assert!((sizes[1].1 - 640.0).abs() < 2.0, "{sizes:?}");
 }
+
+/// The run with this text among the strings of the workbook: its formats and its text.
+fn run(rendered: &Rendered, text: &str) -> String {
+    let strings = part(rendered, "xl/sharedStrings.xml");
+    let run = strings.split("<r>").find(|run| run.contains(&format!(">{text}</t></r>")));
+    run.unwrap_or_else(|| panic!("no run “{text}”: {strings}")).to_owned()
+}
+
+#[test]
+fn headings_keep_the_formats_of_their_parts() {
+    let rendered = rendered(
+        "## S\n\n### Plain **bold** *slanted* ~~gone~~ `code` H<sub>2</sub>O <u>line</u> ==mark== \
+         <small>less</small> [there](https://a.example/1)\n\n### *All*\n",
+    );
+    for (text, formats) in [
+        ("Plain bold ", "<b/><sz val=\"13\"/><color rgb=\"FF1F4E79\"/>"),
+        ("slanted", "<b/><i/><sz val=\"13\"/>"),
+        ("gone", "<b/><strike/><sz val=\"13\"/>"),
+        ("code", "<rFont val=\"Consolas\"/>"),
+        ("2", "<vertAlign val=\"subscript\"/><sz val=\"13\"/>"),
+        ("line", "<b/><u/><sz val=\"13\"/>"),
+        ("mark", "<color rgb=\"FF9A6700\"/>"),
+        ("less", "<b/><sz val=\"11\"/>"),
+        ("there", "<b/><u/><sz val=\"13\"/><color rgb=\"FF0563C1\"/>"),
+    ] {
+        let run = run(&rendered, text);
+        assert!(run.contains(formats), "{text}: {run}");
+    }
+    // A heading with a single format is a plain string in a cell with this format.
+    assert!(part(&rendered, "xl/sharedStrings.xml").contains("<si><t>All</t></si>"));
+    let styles = part(&rendered, "xl/styles.xml");
+    assert!(styles.contains("<font><b/><i/><sz val=\"13\"/>"), "{styles}");
+    let links = part(&rendered, "xl/worksheets/_rels/sheet1.xml.rels");
+    assert!(links.contains("https://a.example/1"), "{links}");
+}
+
+#[test]
+fn headers_of_tables_keep_the_formats_of_their_parts() {
+    let rendered = rendered(
+        "| Plain | *All* | In *part* | CO<sub>2</sub> | See [it](https://a.example/1) | ==New== b |\n\
+         |---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 |\n",
+    );
+    let white = "<sz val=\"11\"/><color rgb=\"FFFFFFFF\"/>";
+    for (text, formats) in [
+        ("In ", format!("<b/>{white}")),
+        ("part", format!("<b/><i/>{white}")),
+        ("2", format!("<b/><vertAlign val=\"subscript\"/>{white}")),
+        ("it", format!("<b/><u/>{white}")),
+        ("New", "<b/><sz val=\"11\"/><color rgb=\"FFFFEB9C\"/>".to_owned()),
+    ] {
+        let run = run(&rendered, text);
+        assert!(run.contains(&formats), "{text}: {run}");
+    }
+    let strings = part(&rendered, "xl/sharedStrings.xml");
+    for text in ["Plain", "All"] {
+        assert!(strings.contains(&format!("<si><t>{text}</t></si>")), "{text}: {strings}");
+    }
+    let styles = part(&rendered, "xl/styles.xml");
+    assert!(styles.contains(&format!("<font><b/><i/>{white}")), "{styles}");
+    // Excel compares the names of the columns with the cells.
+    let table = part(&rendered, "xl/tables/table1.xml");
+    for name in ["Plain", "All", "In part", "CO2", "See it", "New b"] {
+        assert!(table.contains(&format!(" name=\"{name}\"/>")), "{name}: {table}");
+    }
+    let links = part(&rendered, "xl/worksheets/_rels/sheet1.xml.rels");
+    assert!(links.contains("https://a.example/1"), "{links}");
+    assert_eq!(rendered.warnings, Vec::<&str>::new());
+}
+
+/// A column may have another name than its cell in the source.
+#[test]
+fn formatted_headers_have_the_names_of_their_columns() {
+    let (long, more) = ("x".repeat(200), "y".repeat(100));
+    let cut = format!("{long}{}", &more[..55]);
+    let rendered = rendered(&format!(
+        "| *a* b | *a* b | {long}*{more}* | *c* | *c* |\n|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 |\n"
+    ));
+    let table = part(&rendered, "xl/tables/table1.xml");
+    for name in ["a b (2)", cut.as_str(), "c (2)"] {
+        assert!(table.contains(&format!(" name=\"{name}\"/>")), "{name}: {table}");
+    }
+    for (text, is_slanted) in [(" b (2)", false), (&more[..55], true), ("c", true), (" (2)", false)]
+    {
+        let run = run(&rendered, text);
+        assert_eq!(run.contains("<i/>"), is_slanted, "{text}: {run}");
+    }
+}
+
+#[test]
+fn bold_parts_of_bold_text_make_no_difference() {
+    let source = "## S\n\n### A **b** c\n\n| **Name** | Net **sum** |\n|---|---|\n| x | 1 |\n\n| **d** |\n|---|\n";
+    let parts = |source: &str| {
+        let rendered = rendered(source);
+        ["xl/sharedStrings.xml", "xl/styles.xml", "xl/worksheets/sheet1.xml"]
+            .map(|name| part(&rendered, name))
+    };
+    assert_eq!(parts(source), parts(&source.replace("**", "")));
+}
+
+/// Headers of several rows are no native ones.
+#[test]
+fn all_rows_of_a_header_keep_their_formats_and_addresses() {
+    let rendered = rendered(
+        "<table><thead><tr><th>Region</th><th colspan=2>In <em>two</em> years</th></tr>\
+         <tr><td>Name</td><td><em>Plan</em> A</td><td><a href=\"tel:+4930\">Call</a> us</td></tr>\
+         </thead><tbody><tr><td>North</td><td>10</td><td>11</td></tr></tbody></table>\n",
+    );
+    for (text, formats) in [
+        ("two", "<b/><i/><sz val=\"11\"/><color rgb=\"FFFFFFFF\"/>"),
+        ("Plan", "<b/><i/>"),
+        ("Call", "<b/><u/>"),
+        (" us (+4930)", "<b/><sz val=\"11\"/>"),
+    ] {
+        let run = run(&rendered, text);
+        assert!(run.contains(formats), "{text}: {run}");
+    }
+}
+
+#[test]
+fn a_cell_with_a_link_keeps_its_formats() {
+    let rendered = rendered(
+        "| a | b |\n|---|---|\n| **Ask** [us](https://a.example/1) | *or* [call](tel:+4930) |\n",
+    );
+    for (text, formats) in
+        [("Ask", "<b/>"), ("us", "<u/>"), ("or", "<i/>"), (" (+4930)", "<sz val=\"11\"/>")]
+    {
+        let run = run(&rendered, text);
+        assert!(run.contains(formats), "{text}: {run}");
+    }
+    let links = part(&rendered, "xl/worksheets/_rels/sheet1.xml.rels");
+    assert!(links.contains("https://a.example/1"), "{links}");
+}
+
+#[test]
+fn a_heading_that_does_not_fit_a_cell_is_cut() {
+    let rendered = rendered(&format!("## S\n\n### {}\n", "z".repeat(CELL_CHARS + 1)));
+    assert_eq!(rendered.warnings, ["A cell can have 32,767 characters; a longer text was cut."]);
+}
