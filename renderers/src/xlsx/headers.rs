@@ -35,7 +35,8 @@ impl Pages<'_> {
             {
                 self.warn(format!("The column “{}” cannot carry {url}.", short(&names[at])));
             }
-            let text = FormattedText { runs: &runs, font: BaseFont::HEADER, format: &format };
+            let font = BaseFont::header(&self.look);
+            let text = FormattedText { runs: &runs, font, format: &format };
             self.runs(sheet, cell, text)?;
         }
         Ok(())
@@ -51,7 +52,7 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         let style = runs.style().unwrap_or_default();
         let format = look::styled_header(style, column, &self.look);
-        let text = FormattedText { runs, font: BaseFont::HEADER, format: &format };
-        self.text_in(sheet, at, text)
+        let font = BaseFont::header(&self.look);
+        self.text_in(sheet, at, FormattedText { runs, font, format: &format })
     }
 }

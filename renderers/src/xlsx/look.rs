@@ -11,7 +11,9 @@ pub const TEXT_POINTS: f64 = 11.0;
 
 /// The font of a cell, on which the formats of its parts build.
 #[derive(Debug, Clone, Copy)]
-pub struct BaseFont {
+pub struct BaseFont<'a> {
+    /// The font of a template. Without one, it is Excel's default.
+    face: Option<&'a str>,
     points: f64,
     bold: bool,
     color: Color,
@@ -20,32 +22,42 @@ pub struct BaseFont {
     link: Color,
 }
 
-impl BaseFont {
-    pub const TEXT: Self = Self {
-        points: TEXT_POINTS,
-        bold: false,
-        color: Color::Default,
-        highlighted: Color::RGB(0x9a_6700),
-        link: Color::RGB(0x05_63C1),
-    };
+impl<'a> BaseFont<'a> {
+    pub fn text(look: &Look<'a>) -> Self {
+        Self {
+            face: look.brand.and_then(|brand| brand.body.as_deref()),
+            points: TEXT_POINTS,
+            bold: false,
+            color: Color::Default,
+            highlighted: Color::RGB(0x9a_6700),
+            link: Color::RGB(0x05_63C1),
+        }
+    }
 
     /// On the accent colour, where links are as white as the rest and only underlined.
-    pub const HEADER: Self = Self {
-        bold: true,
-        color: Color::White,
-        highlighted: Color::RGB(0xff_eb9c),
-        link: Color::White,
-        ..Self::TEXT
-    };
+    pub fn header(look: &Look<'a>) -> Self {
+        Self {
+            bold: true,
+            color: Color::White,
+            highlighted: Color::RGB(0xff_eb9c),
+            link: Color::White,
+            ..Self::text(look)
+        }
+    }
 
-    pub fn heading(look: &Look) -> Self {
-        Self { points: 13.0, bold: true, color: color(look.accent), ..Self::TEXT }
+    pub fn heading(look: &Look<'a>) -> Self {
+        let text = Self::text(look);
+        let face = look.brand.and_then(|brand| brand.headings.as_deref()).or(text.face);
+        Self { face, points: 13.0, bold: true, color: color(look.accent), ..text }
     }
 }
 
 /// The formats of a part of a cell, on top of those of its font.
-pub fn styled(style: RunStyle, font: BaseFont) -> Format {
+pub fn styled(style: RunStyle, font: BaseFont<'_>) -> Format {
     let mut format = Format::new().set_font_size(font.points).set_font_color(font.color);
+    if let Some(face) = font.face {
+        format = format.set_font_name(face);
+    }
     if style.bold || font.bold {
         format = format.set_bold();
     }
@@ -75,9 +87,14 @@ pub fn styled(style: RunStyle, font: BaseFont) -> Format {
     format
 }
 
+/// The format of text, which is that of cells without one.
+pub fn text(look: &Look) -> Format {
+    styled(RunStyle::default(), BaseFont::text(look))
+}
+
 /// Text is aligned to the top of its cell and wrapped if it is long.
-pub fn cell(style: RunStyle, align: Option<Align>, wraps: bool) -> Format {
-    let mut format = styled(style, BaseFont::TEXT).set_align(FormatAlign::Top);
+pub fn cell(style: RunStyle, look: &Look, align: Option<Align>, wraps: bool) -> Format {
+    let mut format = styled(style, BaseFont::text(look)).set_align(FormatAlign::Top);
     if wraps {
         format = format.set_text_wrap();
     }
@@ -129,7 +146,7 @@ pub fn styled_header(style: RunStyle, column: Column, look: &Look) -> Format {
         Align::Center => FormatAlign::Center,
         Align::End => FormatAlign::Right,
     };
-    let format = styled(style, BaseFont::HEADER)
+    let format = styled(style, BaseFont::header(look))
         .set_background_color(color(look.accent))
         .set_text_wrap()
         .set_align(horizontal)

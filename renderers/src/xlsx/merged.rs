@@ -46,7 +46,7 @@ impl Pages<'_> {
             let format = if merge.row < table.header_rows() {
                 header(merge.row, merge.column)
             } else {
-                look::cell(RunStyle::default(), columns[merge.column].chosen, true)
+                look::cell(RunStyle::default(), &self.look, columns[merge.column].chosen, true)
             };
             sheet.merge_range(row, column, row + last_row, column + last, "", &format)?;
         }

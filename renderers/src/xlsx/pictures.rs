@@ -91,7 +91,7 @@ impl Pages<'_> {
             self.warn(Warning::PictureNotDrawn { name: picture.url.to_owned(), why: why.clone() });
             let text = format!("[image: {} — {why}]", picture.alt);
             let pieces = vec![Run { text, style: RunStyle::default() }];
-            let format = look::cell(RunStyle::default(), None, false);
+            let format = look::cell(RunStyle::default(), &self.look, None, false);
             let cell = SheetCell { row: at, column: 0 };
             self.text(sheet, cell, &Runs { pieces, ..Runs::default() }, &format)?;
         }

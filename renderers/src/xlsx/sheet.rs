@@ -47,7 +47,7 @@ pub struct SheetCell {
 #[derive(Clone, Copy)]
 pub struct FormattedText<'a> {
     pub runs: &'a Runs,
-    pub font: BaseFont,
+    pub font: BaseFont<'a>,
     pub format: &'a Format,
 }
 
@@ -219,7 +219,7 @@ impl Pages<'_> {
         // In a right-to-left sheet, text that starts in a later column is cut off.
         let long = line.runs.width() > LINE_WIDTH || line.runs.text().contains('\n');
         let wraps = self.rtl || long;
-        let mut format = look::cell(line.runs.style().unwrap_or_default(), None, wraps);
+        let mut format = look::cell(line.runs.style().unwrap_or_default(), &self.look, None, wraps);
         if self.rtl && begins_rtl(&line.runs.text()) {
             let right = format.set_align(FormatAlign::Right).set_indent(line.indent);
             format = right.set_reading_direction(RIGHT_TO_LEFT);
@@ -248,7 +248,8 @@ impl Pages<'_> {
         runs: &Runs,
         format: &Format,
     ) -> Result<(), XlsxError> {
-        self.text_in(sheet, at, FormattedText { runs, font: BaseFont::TEXT, format })
+        let font = BaseFont::text(&self.look);
+        self.text_in(sheet, at, FormattedText { runs, font, format })
     }
 
     /// Text with the single link that a cell can have; other URLs are written out.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use rust_xlsxwriter::{Format, XlsxError};
+use rust_xlsxwriter::XlsxError;
 
 use super::cells::{CELL_CHARS, Typed};
 use super::column::Notation;
@@ -256,7 +256,8 @@ impl<'t> LongTable<'t> {
         pages.paper(sheet, &self.widths)?;
         pages.finish();
         sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
-        let head = look::header(Align::Start.into(), &theme(meta));
+        let theme = theme(meta);
+        let (head, text) = (look::header(Align::Start.into(), &theme), look::text(&theme));
         for (column, field) in self.names.iter().enumerate() {
             sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
         }
@@ -266,7 +267,7 @@ impl<'t> LongTable<'t> {
         }
         for (at, format) in survey.formats.iter().enumerate() {
             let (row, column) = self.sample(at);
-            sheet.write_blank(row, column, &Format::new().set_num_format(format))?;
+            sheet.write_blank(row, column, &text.clone().set_num_format(format))?;
         }
         sheet.autofilter(0, 0, survey.rows, last_column)?;
         book.save_to_buffer()

@@ -234,12 +234,13 @@ impl Pages<'_> {
         let (row, column) = (place.top + place.row, place.column);
         let style = runs.style().unwrap_or_default();
         // Numbers are right-aligned unless the author chose an alignment.
-        let format = look::cell(style, kind.chosen, false);
+        let format = look::cell(style, &self.look, kind.chosen, false);
         match meaning {
             None if runs.pieces.is_empty() => {}
             None => {
                 let wraps = runs.width() > WRAP_WIDTH || runs.text().contains('\n');
-                let format = look::apart(look::cell(style, kind.chosen, wraps), kind);
+                let format = look::cell(style, &self.look, kind.chosen, wraps);
+                let format = look::apart(format, kind);
                 self.text(sheet, SheetCell { row, column }, runs, &format)?;
             }
             Some(Meaning::Typed(Typed::Bool(truth))) => {

@@ -4,6 +4,7 @@ use std::io::{Cursor, Read};
 
 use super::cells::CELL_CHARS;
 use super::*;
+use crate::document::Brand;
 use crate::markdown;
 
 fn render(document: &Document) -> Result<Rendered, RenderError> {
@@ -494,4 +495,24 @@ fn a_cell_with_a_link_keeps_its_formats() {
 fn a_heading_that_does_not_fit_a_cell_is_cut() {
     let rendered = rendered(&format!("## S\n\n### {}\n", "z".repeat(CELL_CHARS + 1)));
     assert_eq!(rendered.warnings, ["A cell can have 32,767 characters; a longer text was cut."]);
+}
+
+/// Only the code has a font of its own.
+#[test]
+fn all_cells_have_the_fonts_of_a_template() {
+    let source = "## S\n\n### Head *line*\n\nText *part* `code`\n\n<!-- total: sum -->\n\n\
+                  | A *b* | N |\n|---|---|\n| x *y* | 1.50 |\n| **z** | =B2*2 |\n";
+    let mut document = markdown::read(source).unwrap();
+    let (body, headings) = (Some("Verdana".to_owned()), Some("Georgia".to_owned()));
+    document.meta.brand = Some(Box::new(Brand { body, headings, ..Brand::default() }));
+    let branded = render(&document).unwrap();
+    let rows = stream(&document, "a,b\n1.50,x\n").unwrap();
+    let styles = [&branded, &rows].map(|rendered| part(rendered, "xl/styles.xml"));
+    for text in [&styles[0], &styles[1], &part(&branded, "xl/sharedStrings.xml")] {
+        assert!(text.contains("Verdana") && !text.contains("Calibri"), "{text}");
+    }
+    for (text, font) in [("line", "Georgia"), ("part", "Verdana"), ("code", "Consolas")] {
+        let run = run(&branded, text);
+        assert!(run.contains(&format!("<rFont val=\"{font}\"/>")), "{text}: {run}");
+    }
 }

@@ -1,9 +1,10 @@
 //! Total rows below tables, computed from the visible rows.
 
-use rust_xlsxwriter::{Format, FormatBorder, Formula, Worksheet, XlsxError};
+use rust_xlsxwriter::{FormatBorder, Formula, Worksheet, XlsxError};
 
 use super::column_total::{ColumnTotal, TotalCell};
 use super::directives::{Directive, Total};
+use super::look;
 use super::pages::{Pages, Read};
 use super::runs::Runs;
 use super::table::short;
@@ -36,7 +37,7 @@ impl Pages<'_> {
         for column in 0..columns {
             let at = column as u16;
             let ColumnTotal { value, problem } = self.grid.column_total(row - top, at);
-            let format = Format::new().set_bold().set_border_top(FormatBorder::Thin);
+            let format = look::text(&self.look).set_bold().set_border_top(FormatBorder::Thin);
             is_explained |= value.is_some() || problem.is_some();
             if let Some(problem) = problem {
                 self.warn(problem.sentence(&short(names.get(column).map_or("", String::as_str))));
