@@ -9,6 +9,7 @@ use super::pages::Pages;
 use super::pictures::image;
 use super::plan::{PlannedPart, SheetLine, SheetPlan};
 use super::runs::Runs;
+use super::streamed_book::without_escapes;
 use super::widths::{LINE_WIDTH, span};
 use crate::document::{PageSize, plain_text};
 use crate::package::look::{is_rtl, language};
@@ -281,8 +282,11 @@ impl Pages<'_> {
         if runs.pieces.len() > 1 && text.len() == runs.text().len() {
             let styles: Vec<Format> =
                 runs.pieces.iter().map(|run| look::styled(run.style, font)).collect();
+            // rust_xlsxwriter escapes `_x0041_` only in plain strings.
+            let texts: Vec<String> =
+                runs.pieces.iter().map(|run| without_escapes(&run.text)).collect();
             let pieces: Vec<(&Format, &str)> =
-                styles.iter().zip(&runs.pieces).map(|(f, r)| (f, r.text.as_str())).collect();
+                styles.iter().zip(texts.iter().map(String::as_str)).collect();
             sheet.write_rich_string_with_format(row, column, &pieces, format)?;
         } else {
             sheet.write_string_with_format(row, column, &text, format)?;

@@ -516,3 +516,15 @@ fn all_cells_have_the_fonts_of_a_template() {
         assert!(run.contains(&format!("<rFont val=\"{font}\"/>")), "{text}: {run}");
     }
 }
+
+#[test]
+fn text_that_looks_like_an_escape_is_shown_as_it_is() {
+    let rendered = rendered("| \\_x0041\\_ | b |\n|---|---|\n| `a_x0042_` *c* | \\_x0043\\_ |\n");
+    assert!(run(&rendered, "a_x005F_x0042_").contains("Consolas"));
+    let table = part(&rendered, "xl/tables/table1.xml");
+    assert!(table.contains(" name=\"_x005F_x0041_\"/>"), "{table}");
+    let read = crate::read::to_markdown("a.xlsx", &rendered.bytes).unwrap().markdown;
+    for text in ["x0041", "a_x0042", "x0043"] {
+        assert!(read.contains(text), "{text}: {read}");
+    }
+}
