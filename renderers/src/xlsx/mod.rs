@@ -14,7 +14,7 @@
 //! - `computed`: values of formulas and totals, for the formats that do not compute
 //! - [`formula`]: supported formulas, [`number_format`]: the format of their results,
 //!   [`text_results`]: results that are texts
-//! - [`runs`], [`look`]: styled text; [`widths`]: of columns
+//! - [`runs`], [`look`], [`strings`]: styled text; [`widths`]: of columns
 //! - `properties`: author, date and default font
 
 mod cells;
@@ -39,6 +39,7 @@ mod sheet;
 mod signs;
 mod stream;
 mod streamed_book;
+mod strings;
 mod table;
 mod text_results;
 mod totals;

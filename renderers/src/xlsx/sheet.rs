@@ -9,7 +9,7 @@ use super::pages::Pages;
 use super::pictures::image;
 use super::plan::{PlannedPart, SheetLine, SheetPlan};
 use super::runs::Runs;
-use super::streamed_book::without_escapes;
+use super::strings;
 use super::widths::{LINE_WIDTH, span};
 use crate::document::{PageSize, plain_text};
 use crate::package::look::{is_rtl, language};
@@ -277,20 +277,15 @@ impl Pages<'_> {
         at: SheetCell,
         text: FormattedText<'_>,
     ) -> Result<(), XlsxError> {
-        let (SheetCell { row, column }, FormattedText { runs, font, format }) = (at, text);
-        let text = self.cut(runs);
-        if runs.pieces.len() > 1 && text.len() == runs.text().len() {
-            let styles: Vec<Format> =
-                runs.pieces.iter().map(|run| look::styled(run.style, font)).collect();
-            // rust_xlsxwriter escapes `_x0041_` only in plain strings.
-            let texts: Vec<String> =
-                runs.pieces.iter().map(|run| without_escapes(&run.text)).collect();
-            let pieces: Vec<(&Format, &str)> =
-                styles.iter().zip(texts.iter().map(String::as_str)).collect();
-            sheet.write_rich_string_with_format(row, column, &pieces, format)?;
-        } else {
-            sheet.write_string_with_format(row, column, &text, format)?;
+        let FormattedText { runs, format, .. } = text;
+        let cut = self.cut(runs);
+        if runs.pieces.len() > 1 && cut.len() == runs.text().len() {
+            if strings::write_runs(sheet, at, text)? {
+                return Ok(());
+            }
+            self.lose("A cell has too many formats and is shown without them.");
         }
+        sheet.write_string_with_format(at.row, at.column, cut, format)?;
         Ok(())
     }
 

@@ -528,3 +528,12 @@ fn text_that_looks_like_an_escape_is_shown_as_it_is() {
         assert!(read.contains(text), "{text}: {read}");
     }
 }
+
+/// rust_xlsxwriter limits the length of a text together with its formats.
+#[test]
+fn a_text_with_too_many_formats_is_shown_without_them() {
+    let rendered = rendered(&format!("## S\n\n{}\n", "a `b` ".repeat(400)));
+    let strings = part(&rendered, "xl/sharedStrings.xml");
+    assert!(strings.contains(&"a b ".repeat(399)), "{strings}");
+    assert_eq!(rendered.warnings, ["A cell has too many formats and is shown without them."]);
+}
