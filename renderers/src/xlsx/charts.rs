@@ -8,6 +8,7 @@ use rust_xlsxwriter::{
 
 use super::look;
 use super::pages::Pages;
+use super::sheet::SheetCell;
 use crate::chart::{Chart, ChartKind, NameLayout, NameRoom};
 use crate::document::Align;
 use crate::package::look::Look;
@@ -33,7 +34,7 @@ impl Pages<'_> {
         chart: &Chart,
     ) -> Result<(), XlsxError> {
         let bottom = top + chart.categories.len() as u32;
-        cells(sheet, top, chart, &self.look)?;
+        self.chart_cells(sheet, top, chart)?;
         let name = sheet.name();
         let mut native = Native::new(match chart.kind {
             ChartKind::Bar => match (chart.is_horizontal, chart.is_stacked) {
@@ -74,6 +75,35 @@ impl Pages<'_> {
             .set_height(height(chart))
             .set_alt_text(look::described(&chart.description()));
         sheet.insert_chart(bottom + 2, 0, &native)?;
+        Ok(())
+    }
+
+    /// The values, below their names.
+    fn chart_cells(
+        &mut self,
+        sheet: &mut Worksheet,
+        top: u32,
+        chart: &Chart,
+    ) -> Result<(), XlsxError> {
+        let (head, text) = (look::header(Align::Start.into(), &self.look), look::text(&self.look));
+        self.string(sheet, SheetCell { row: top, column: 0 }, &chart.corner, &head)?;
+        for (row, (at, name)) in (top + 1..).zip(chart.categories.iter().enumerate()) {
+            match chart.xs.get(at) {
+                Some(x) => {
+                    sheet.write_number(row, 0, *x)?;
+                }
+                None => self.string(sheet, SheetCell { row, column: 0 }, name, &text)?,
+            }
+        }
+        let head = look::header(Align::End.into(), &self.look);
+        for (column, series) in (1..).zip(&chart.series) {
+            self.string(sheet, SheetCell { row: top, column }, &series.name, &head)?;
+            for (row, value) in (top + 1..).zip(&series.values) {
+                if let Some(value) = value {
+                    sheet.write_number(row, column, *value)?;
+                }
+            }
+        }
         Ok(())
     }
 }
@@ -177,27 +207,4 @@ fn label(native: &mut Native, chart: &Chart) {
             native.legend().set_position(ChartLegendPosition::Bottom);
         }
     }
-}
-
-fn cells(sheet: &mut Worksheet, top: u32, chart: &Chart, theme: &Look) -> Result<(), XlsxError> {
-    let head = look::header(Align::Start.into(), theme);
-    sheet.write_string_with_format(top, 0, &chart.corner, &head)?;
-    for (at, name) in chart.categories.iter().enumerate() {
-        let row = top + 1 + at as u32;
-        match chart.xs.get(at) {
-            Some(x) => sheet.write_number(row, 0, *x)?,
-            None => sheet.write_string(row, 0, name)?,
-        };
-    }
-    let head = look::header(Align::End.into(), theme);
-    for (at, series) in chart.series.iter().enumerate() {
-        let column = at as u16 + 1;
-        sheet.write_string_with_format(top, column, &series.name, &head)?;
-        for (row, value) in series.values.iter().enumerate() {
-            if let Some(value) = value {
-                sheet.write_number(top + 1 + row as u32, column, *value)?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -278,14 +278,37 @@ impl Pages<'_> {
         text: FormattedText<'_>,
     ) -> Result<(), XlsxError> {
         let FormattedText { runs, format, .. } = text;
-        let cut = self.cut(runs);
-        if runs.pieces.len() > 1 && cut.len() == runs.text().len() {
+        let plain = runs.text();
+        if runs.pieces.len() > 1 && plain.encode_utf16().count() <= CELL_CHARS {
             if strings::write_runs(sheet, at, text)? {
                 return Ok(());
             }
             self.lose("A cell has too many formats and is shown without them.");
         }
-        sheet.write_string_with_format(at.row, at.column, cut, format)?;
+        self.string(sheet, at, &plain, format)
+    }
+
+    /// Text without formats, cut at the limit of a cell.
+    pub fn string(
+        &mut self,
+        sheet: &mut Worksheet,
+        at: SheetCell,
+        text: &str,
+        format: &Format,
+    ) -> Result<(), XlsxError> {
+        let mut units = 0;
+        let fits = text.chars().take_while(|c| {
+            units += c.len_utf16();
+            units <= CELL_CHARS
+        });
+        let mut cut: String = fits.collect();
+        // Without its last bracket, a text is no longer like a run.
+        while !strings::write(sheet, at, &cut, format)? {
+            cut.pop();
+        }
+        if cut.len() < text.len() {
+            self.lose("A cell can have 32,767 characters; a longer text was cut.");
+        }
         Ok(())
     }
 
@@ -311,20 +334,6 @@ impl Pages<'_> {
             Err(XlsxError::UnknownUrlType(_) | XlsxError::MaxUrlLengthExceeded) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    fn cut(&mut self, runs: &Runs) -> String {
-        let text = runs.text();
-        let mut units = 0;
-        let fits = text.chars().take_while(|c| {
-            units += c.len_utf16();
-            units <= CELL_CHARS
-        });
-        let cut: String = fits.collect();
-        if cut.len() < text.len() {
-            self.lose("A cell can have 32,767 characters; a longer text was cut.");
-        }
-        cut
     }
 }
 

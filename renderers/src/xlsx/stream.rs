@@ -14,6 +14,7 @@ use super::cells::{CELL_CHARS, Typed};
 use super::column::Notation;
 use super::pages::Pages;
 use super::properties::workbook;
+use super::sheet::SheetCell;
 use super::signs::Signs;
 use super::streamed_book::{RowXml, with_rows};
 use super::{look, plan};
@@ -254,13 +255,13 @@ impl<'t> LongTable<'t> {
         let fonts = Fonts::default();
         let mut pages = Pages::new(document, &fonts, warnings);
         pages.paper(sheet, &self.widths)?;
-        pages.finish();
         sheet.set_freeze_panes(1, 0)?.set_repeat_rows(0, 0)?;
         let theme = theme(meta);
         let (head, text) = (look::header(Align::Start.into(), &theme), look::text(&theme));
-        for (column, field) in self.names.iter().enumerate() {
-            sheet.write_string_with_format(0, column as u16, clean::line(field), &head)?;
+        for (column, field) in (0..).zip(&self.names) {
+            pages.string(sheet, SheetCell { row: 0, column }, &clean::line(field), &head)?;
         }
+        pages.finish();
         if survey.rows > 0 {
             // The sheet states its dimensions, which are those of the written cells.
             sheet.write_blank(survey.rows, last_column, &head)?;

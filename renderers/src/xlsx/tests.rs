@@ -537,3 +537,33 @@ fn a_text_with_too_many_formats_is_shown_without_them() {
     assert!(strings.contains(&"a b ".repeat(399)), "{strings}");
     assert_eq!(rendered.warnings, ["A cell has too many formats and is shown without them."]);
 }
+
+/// rust_xlsxwriter would take these texts for the markup of runs.
+#[test]
+fn texts_between_tags_of_runs_are_texts() {
+    let document = markdown::read(
+        "## S\n\n### \\<r>head\\</r>\n\n| \\<r>name\\</r> | b |\n|---|---|\n| `<r>cell & x</r>` | 2 |\n\n\
+         ```chart\ntype: bar\n\nk,S\n<r>bar</r>,1\nother,2\n```\n",
+    );
+    let strings = part(&render(&document.unwrap()).unwrap(), "xl/sharedStrings.xml");
+    for text in ["head", "name", "cell &amp; x", "bar"] {
+        let item = format!("<si><r><t>&lt;r&gt;{text}&lt;/r&gt;</t></r></si>");
+        assert!(strings.contains(&item), "{text}: {strings}");
+    }
+    let rows = stream(&Document::default(), "<r>name</r>\n1\n").unwrap();
+    assert!(part(&rows, "xl/sharedStrings.xml").contains("<t>&lt;r&gt;name&lt;/r&gt;</t>"));
+    let long = format!("## S\n\n### \\<r>{}\\</r>\n", "z".repeat(CELL_CHARS - 7));
+    let cut = rendered(&long);
+    assert_eq!(cut.warnings, ["A cell can have 32,767 characters; a longer text was cut."]);
+    assert!(part(&cut, "xl/sharedStrings.xml").contains("z&lt;/r</t>"));
+}
+
+#[test]
+fn long_names_of_streamed_columns_and_charts_are_cut() {
+    let long = "z".repeat(CELL_CHARS + 1);
+    let rows = stream(&Document::default(), &format!("{long}\n1\n")).unwrap();
+    let chart = rendered(&format!("## S\n\n```chart\ntype: bar\n\nk,S\n{long},1\nb,2\n```\n"));
+    for warnings in [rows.warnings, chart.warnings] {
+        assert_eq!(warnings, ["A cell can have 32,767 characters; a longer text was cut."]);
+    }
+}
