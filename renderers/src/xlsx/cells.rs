@@ -58,6 +58,16 @@ pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
     usual.among(numbers.map(|number| FormattedNumber::of(number).bare))
 }
 
+/// The beginning of a text that fits a cell.
+pub fn fitting(text: &str) -> &str {
+    let mut units = 0;
+    let beyond = text.char_indices().find(|(_, c)| {
+        units += c.len_utf16();
+        units > CELL_CHARS
+    });
+    beyond.map_or(text, |(at, _)| &text[..at])
+}
+
 /// A number with its affixes.
 pub struct FormattedNumber<'t> {
     pub bare: &'t str,

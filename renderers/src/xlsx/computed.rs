@@ -155,7 +155,9 @@ impl Computation<'_> {
             if formula::is_volatile(formula) {
                 "its value depends on the time at which the file is opened".to_owned()
             } else {
-                "it refers to a formula without a value, to itself or to too many cells".to_owned()
+                "it refers to a formula without a value, to itself or to too many cells, or the \
+                 texts of all formulas are too long"
+                    .to_owned()
             }
         })
     }

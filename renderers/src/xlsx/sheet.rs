@@ -2,7 +2,7 @@
 
 use rust_xlsxwriter::{Format, FormatAlign, HeaderImagePosition, Image, Worksheet, XlsxError};
 
-use super::cells::CELL_CHARS;
+use super::cells;
 use super::directives::Directive;
 use super::look::{self, BaseFont};
 use super::pages::Pages;
@@ -279,7 +279,7 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         let FormattedText { runs, format, .. } = text;
         let plain = runs.text();
-        if runs.pieces.len() > 1 && plain.encode_utf16().count() <= CELL_CHARS {
+        if runs.pieces.len() > 1 && cells::fitting(&plain).len() == plain.len() {
             if strings::write_runs(sheet, at, text)? {
                 return Ok(());
             }
@@ -296,12 +296,7 @@ impl Pages<'_> {
         text: &str,
         format: &Format,
     ) -> Result<(), XlsxError> {
-        let mut units = 0;
-        let fits = text.chars().take_while(|c| {
-            units += c.len_utf16();
-            units <= CELL_CHARS
-        });
-        let mut cut: String = fits.collect();
+        let mut cut = cells::fitting(text).to_owned();
         // Without its last bracket, a text is no longer like a run.
         while !strings::write(sheet, at, &cut, format)? {
             cut.pop();

@@ -6,7 +6,7 @@ use rust_xlsxwriter::{
     Format, Formula, Table as Native, TableColumn, TableStyle, Worksheet, XlsxError,
 };
 
-use super::cells::Typed;
+use super::cells::{self, Typed};
 use super::column::{Notation, notations};
 use super::directives::{self, Directive};
 use super::formula::{self, Grid, Tops, Value};
@@ -142,7 +142,7 @@ impl Pages<'_> {
     /// Types the cells of a table and adds them to the grid.
     pub fn read(&mut self, table: &Table) -> Read {
         for (column, cell) in table.header.iter().enumerate() {
-            self.grid.set(0, column as u16, text_value(Runs::read(cell).text()));
+            self.grid.set(0, column as u16, text_value(&Runs::read(cell).text()));
         }
         let notations = notations(table, self.document.meta.language.as_deref());
         self.report_dates(table, &notations);
@@ -296,7 +296,11 @@ impl Pages<'_> {
         }
         let source = format!("={}", formula.write(&Tops::default()));
         let why = unknown.map_or_else(
-            || "it is a circular reference or references too many cells".to_owned(),
+            || {
+                "it is a circular reference, references too many cells, or the texts of all \
+                 formulas are too long"
+                    .to_owned()
+            },
             |name| format!("no sheet with a table is named “{name}”"),
         );
         self.not_a_formula(&source, &why);
@@ -345,12 +349,16 @@ fn remember(grid: &mut Grid, row: u32, column: u16, runs: &Runs, meaning: Option
         Some(Meaning::Typed(Typed::Moment { serial, format })) => {
             grid.set_moment(row, column, *serial, format);
         }
-        _ => grid.set(row, column, text_value(runs.text())),
+        _ => grid.set(row, column, text_value(&runs.text())),
     }
 }
 
-fn text_value(text: String) -> Value {
-    if text.is_empty() { Value::Blank } else { Value::Text(text) }
+/// The text as the cell has it.
+fn text_value(text: &str) -> Value {
+    match cells::fitting(text) {
+        "" => Value::Blank,
+        text => Value::Text(text.to_owned()),
+    }
 }
 
 fn spelled(text: String) -> Runs {

@@ -5,8 +5,9 @@
 //! formula itself. It is recursive, but ends at the values that the first pass has stored; for each
 //! formula the first pass uses it in the same way.
 //!
-//! `cell` fails with [`Stop`] for a circular reference, for the time of day, for too many cells, and
-//! for more than [`DEPTH`] formulas within each other. A failure is not stored:
+//! `cell` fails with [`Stop`] for a circular reference, for the time of day, for too many cells, for
+//! more than [`RESULT_BYTES`] of text, and for more than [`DEPTH`] formulas within each other. A
+//! failure is not stored:
 //!
 //! - The first pass ignores it. It follows all references, while the formula may not need this one:
 //!   `IF` computes one of its branches only.
@@ -29,6 +30,8 @@ use crate::xlsx::column_total::{ColumnTotal, TotalCell};
 
 /// The maximum number of cells that a formula may reference, counting whole ranges.
 pub(super) const LOOKS: usize = 2_000_000;
+/// The maximum size of all texts that formulas compute, in bytes.
+pub(super) const RESULT_BYTES: usize = 64 << 20;
 /// The maximum number of formulas that are computed within each other.
 const DEPTH: usize = 64;
 
@@ -52,6 +55,8 @@ pub struct Grid {
     open: HashSet<CellAt>,
     /// The number of cells that the current formula has referenced.
     looks: usize,
+    /// The size of all texts that formulas have computed.
+    text_bytes: usize,
     /// Formulas whose references the first pass has followed. Each is followed once.
     prepared: HashSet<CellAt>,
     /// The end of each table.
@@ -246,6 +251,10 @@ impl Grid {
             Value::Blank if total.is_none() => Value::Number(0.0),
             value => value,
         };
+        if let Value::Text(text) = &value {
+            let bytes = self.text_bytes.saturating_add(text.len());
+            self.text_bytes = if bytes <= RESULT_BYTES { bytes } else { return Err(Stop) };
+        }
         self.values.insert(at, value.clone());
         if let Value::Number(result) = value {
             self.derive_format(at, &formula, result);

@@ -4,7 +4,7 @@
 use super::criteria::Condition;
 use super::evaluate::{Grid, Stop, corners};
 use super::expr::{Cell, Expr};
-use super::value::{Value, finite, into_value};
+use super::value::{Value, finite, fitting_text, into_value};
 use super::{calendar, choice, finance, lookup, rounding, statistics, words, workdays};
 use crate::counted::counted;
 
@@ -342,7 +342,7 @@ fn plain(name: &str, values: &[Value]) -> Result<Value, Value> {
             let from = count(1)?.checked_sub(1).ok_or(Value::Error("#VALUE!"))?;
             Value::Text(text(0)?.chars().skip(from).take(count(2)?).collect())
         }
-        _ => Value::Text(values.iter().map(Value::text).collect::<Result<String, _>>()?),
+        _ => fitting_text(values.iter().map(Value::text).collect::<Result<String, _>>()?)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::criteria::{Condition, is_like};
-use super::evaluate::{Grid, Stop, corners};
+use super::evaluate::{Grid, RESULT_BYTES, Stop, corners};
 use super::expr::{Cell, Expr, Op};
 use super::functions::{fold, is_columns};
 use super::value::{Value, binary, compare, finite};
@@ -339,11 +339,11 @@ impl Grid {
             Expr::Negate(inner) => {
                 let zero = LookupMatrix { values: vec![Value::Number(0.0)], width: 1 };
                 let inner = self.matrix(inner)?;
-                Ok(combined(&zero, Op::Subtract, &inner))
+                combined(&zero, Op::Subtract, &inner)
             }
             Expr::Binary(left, op, right) => {
                 let (left, right) = (self.matrix(left)?, self.matrix(right)?);
-                Ok(combined(&left, *op, &right))
+                combined(&left, *op, &right)
             }
             Expr::Call("INDEX", arguments) => match index_range(self, arguments)? {
                 Some(range) => self.matrix(&range),
@@ -357,9 +357,19 @@ impl Grid {
     }
 }
 
-fn combined(left: &LookupMatrix, op: Op, right: &LookupMatrix) -> LookupMatrix {
+fn combined(left: &LookupMatrix, op: Op, right: &LookupMatrix) -> Result<LookupMatrix, Stop> {
     let count = left.values.len().max(right.values.len());
     let width = left.width.max(right.width);
-    let value = |at| binary(&left.for_cell(at), op, &right.for_cell(at));
-    LookupMatrix { values: (0..count).map(value).collect(), width }
+    let (mut values, mut bytes) = (Vec::with_capacity(count), 0);
+    for at in 0..count {
+        let value = binary(&left.for_cell(at), op, &right.for_cell(at));
+        if let Value::Text(text) = &value {
+            bytes += text.len();
+        }
+        if bytes > RESULT_BYTES {
+            return Err(Stop);
+        }
+        values.push(value);
+    }
+    Ok(LookupMatrix { values, width })
 }

@@ -417,3 +417,45 @@ fn references_move_with_their_table() {
     assert_eq!(parse("=XFD1").unwrap().write(&Tops::default()), "XFD1");
     assert_eq!(parse("=AA1").unwrap().write(&Tops::default()), "AA1");
 }
+
+/// As in Excel, a text has at most 32,767 characters.
+#[test]
+fn texts_that_do_not_fit_a_cell_are_errors() {
+    for source in [
+        "=REPT(\"a\",32768)",
+        "=REPT(\"a\",32767)&\"b\"",
+        "=CONCATENATE(REPT(\"a\",32767),\"b\")",
+        "=CONCAT(REPT(\"a\",32767),\"b\")",
+        "=TEXTJOIN(REPT(\"-\",9),FALSE,D1:D9000)",
+        "=TEXTJOIN(REPT(\"-\",32767),FALSE,D1:D9000)",
+        "=SUBSTITUTE(REPT(\"a\",32767),\"a\",\"bb\")",
+        "=SUBSTITUTE(REPT(\"a\",32767),\"a\",REPT(\"b\",32767))",
+        "=SUBSTITUTE(REPT(\"a\",32767),\"a\",\"bb\",1)",
+    ] {
+        assert_eq!(compute(source), Value::Error("#VALUE!"), "{source}");
+    }
+    for source in ["=LEN(REPT(\"–\",32767))", "=LEN(REPT(\"a\",32766)&\"–\")"] {
+        assert_eq!(compute(source), Value::Number(32_767.0), "{source}");
+    }
+    let mut grid = Grid::default();
+    grid.set(0, 0, Value::Text("x".into()));
+    for row in 1..=20 {
+        grid.set_formula(row, 0, parse(&format!("=A{row}&A{row}")).unwrap());
+    }
+    assert_eq!(grid.compute(14, 0), Some(Value::Text("x".repeat(1 << 14))));
+    assert_eq!(grid.compute(20, 0), Some(Value::Error("#VALUE!")));
+}
+
+#[test]
+fn the_texts_of_all_formulas_have_a_limit() {
+    let mut grid = Grid::default();
+    for row in 0..3_000 {
+        grid.set_formula(row, 0, parse("=REPT(\"a\",32767)").unwrap());
+    }
+    let missing: Vec<u32> = (0..3_000).filter(|row| grid.compute(*row, 0).is_none()).collect();
+    assert_eq!(missing.first(), Some(&2_048), "{}", missing.len());
+    let mut grid = Grid::default();
+    let source = "=SUMPRODUCT((A1:A9000&REPT(\"a\",32000)=\"x\")*1)";
+    grid.set_formula(9, 9, parse(source).unwrap());
+    assert_eq!(grid.compute(9, 9), None);
+}

@@ -6,9 +6,13 @@ use chrono::NaiveDate;
 
 use super::calendar::serial;
 use super::expr::Op;
+use crate::xlsx::cells::{self, CELL_CHARS};
 
 /// Numbers whose difference is a smaller part of them are equal.
 const CLOSE: f64 = 1.0 / (1_u64 << 48) as f64;
+
+/// The maximum size of a text of as many characters as fit a cell, in bytes.
+pub const TEXT_BYTES: usize = 3 * CELL_CHARS;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -93,6 +97,12 @@ pub fn finite(number: f64) -> Value {
     if number.is_finite() { Value::Number(number + 0.0) } else { Value::Error("#NUM!") }
 }
 
+/// A computed text, which has to fit a cell.
+pub fn fitting_text(text: String) -> Result<Value, Value> {
+    let fits = cells::fitting(&text).len() == text.len();
+    if fits { Ok(Value::Text(text)) } else { Err(Value::Error("#VALUE!")) }
+}
+
 pub fn map(value: &Value, change: impl FnOnce(f64) -> f64) -> Value {
     into_value(value.number().map(|number| finite(change(number))))
 }
@@ -108,7 +118,7 @@ pub fn binary(left: &Value, op: Op, right: &Value) -> Value {
 }
 
 fn join(left: &Value, right: &Value) -> Result<Value, Value> {
-    Ok(Value::Text(left.text()? + &right.text()?))
+    fitting_text(left.text()? + &right.text()?)
 }
 
 fn arithmetic(left: &Value, op: Op, right: &Value) -> Result<Value, Value> {

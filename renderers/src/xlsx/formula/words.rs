@@ -4,7 +4,7 @@ use super::criteria::place_of;
 use super::evaluate::{Grid, Stop};
 use super::expr::Expr;
 use super::functions::is_columns;
-use super::value::{Value, finite, into_value};
+use super::value::{TEXT_BYTES, Value, finite, fitting_text, into_value};
 use crate::number_text;
 
 /// The value of a text function whose name and number of arguments were checked; `None` if it is
@@ -59,17 +59,28 @@ fn substitute(values: &[Value]) -> Result<Value, Value> {
     if old.is_empty() {
         return Ok(Value::Text(text));
     }
-    let Some(number) = values.get(3) else { return checked(text.replace(&old, &new)) };
+    let Some(number) = values.get(3) else { return replaced(&text, &old, &new) };
     let number = number.number()?;
     if number < 1.0 {
         return Err(Value::Error("#VALUE!"));
     }
     let at = text.match_indices(&old).enumerate();
     let mut at = at.filter(|(count, _)| *count + 1 == number.trunc() as usize);
-    Ok(Value::Text(match at.next() {
+    fitting_text(match at.next() {
         Some((_, (at, _))) => format!("{}{new}{}", &text[..at], &text[at + old.len()..]),
         None => text,
-    }))
+    })
+}
+
+/// Replaces all occurrences of a text that is not empty, if the result can fit.
+fn replaced(text: &str, old: &str, new: &str) -> Result<Value, Value> {
+    let count = text.matches(old).count();
+    let size = (text.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
+    if size > TEXT_BYTES {
+        Err(Value::Error("#VALUE!"))
+    } else {
+        fitting_text(text.replace(old, new))
+    }
 }
 
 /// `FIND(text, within, [from])`, and `SEARCH`, which has wildcards and ignores the case.
@@ -105,13 +116,8 @@ pub fn parsed(text: &str) -> Option<f64> {
 
 fn repeated(values: &[Value]) -> Result<Value, Value> {
     let (text, count) = (values[0].text()?, values[1].number()?);
-    let fits = count >= 0.0 && text.len() as f64 * count <= 32_767.0;
-    if fits { checked(text.repeat(count as usize)) } else { Err(Value::Error("#VALUE!")) }
-}
-
-/// A cell cannot hold a longer text.
-fn checked(text: String) -> Result<Value, Value> {
-    if text.len() <= 4 * 32_767 { Ok(Value::Text(text)) } else { Err(Value::Error("#VALUE!")) }
+    let can_fit = count >= 0.0 && text.len() as f64 * count.trunc() <= TEXT_BYTES as f64;
+    if can_fit { fitting_text(text.repeat(count as usize)) } else { Err(Value::Error("#VALUE!")) }
 }
 
 /// `CONCAT(text, …)` and `TEXTJOIN(separator, without blanks, text, …)`, whose texts may be ranges.
@@ -133,15 +139,20 @@ pub fn joined(grid: &mut Grid, name: &str, arguments: &[Expr]) -> Result<Value, 
     if name == "TEXTJOIN" && !skips_blanks && texts.iter().any(is_columns) {
         return Err(Stop);
     }
-    let mut all = Vec::new();
+    let mut all: Option<String> = None;
     for text in texts {
         for value in grid.values(text)? {
-            match value.text() {
-                Ok(text) if text.is_empty() && skips_blanks => {}
-                Ok(text) => all.push(text),
+            let text = match value.text() {
+                Ok(text) if text.is_empty() && skips_blanks => continue,
+                Ok(text) => text,
                 Err(error) => return Ok(error),
+            };
+            let before = all.take().map_or_else(String::new, |all| all + &separator);
+            if before.len() + text.len() > TEXT_BYTES {
+                return Ok(Value::Error("#VALUE!"));
             }
+            all = Some(before + &text);
         }
     }
-    Ok(into_value(checked(all.join(&separator))))
+    Ok(into_value(fitting_text(all.unwrap_or_default())))
 }
