@@ -1,7 +1,7 @@
 //! Plans the sheets and their content: headings of the first two levels start a sheet, tables
 //! become native tables, and everything else becomes rows of text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::directives::{self, Directive};
 use super::runs::{Run, RunStyle, Runs};
@@ -14,6 +14,8 @@ use crate::package::words;
 
 /// Excel's limit, in UTF-16 units.
 const NAME_UNITS: usize = 31;
+/// The part of a name that stays before a number of four digits.
+const NUMBERED_UNITS: usize = 24;
 
 pub struct SheetPlan<'a> {
     pub name: String,
@@ -54,6 +56,7 @@ pub fn plan(document: &Document) -> Plan<'_> {
     let mut planner = Planner {
         plan: Plan { sheets: Vec::new(), warnings: Vec::new() },
         used: BTreeSet::new(),
+        numbers: HashMap::new(),
         indent: 0,
         lists: 0,
         directives: Vec::new(),
@@ -100,6 +103,8 @@ struct Planner<'a> {
     plan: Plan<'a>,
     /// Used names, in lower case.
     used: BTreeSet<String>,
+    /// The last number of the names with the same beginning, since many headings may be the same.
+    numbers: HashMap<String, usize>,
     indent: u8,
     /// The number of lists around the current block.
     lists: usize,
@@ -123,6 +128,12 @@ impl<'a> Planner<'a> {
     fn drop_empty(&mut self) {
         if let Some(sheet) = self.plan.sheets.pop_if(|sheet| sheet.parts.is_empty()) {
             self.used.remove(&sheet.name.to_lowercase());
+            let clean = allowed(&sheet.heading);
+            let is_numbered = sheet.name != cut(&clean, NAME_UNITS);
+            let number = self.numbers.get_mut(&beginning(&clean)).filter(|_| is_numbered);
+            if let Some(number) = number {
+                *number -= 1;
+            }
             self.empty.push(sheet.name);
         }
     }
@@ -142,9 +153,9 @@ impl<'a> Planner<'a> {
     fn name(&mut self, heading: &str) -> String {
         let clean = allowed(heading);
         let mut name = cut(&clean, NAME_UNITS);
-        let mut number = 1;
+        let number = self.numbers.entry(beginning(&clean)).or_insert(1);
         while name.eq_ignore_ascii_case("history") || self.used.contains(&name.to_lowercase()) {
-            number += 1;
+            *number += 1;
             let suffix = format!(" ({number})");
             name = cut(&clean, NAME_UNITS - suffix.len()) + &suffix;
         }
@@ -333,6 +344,11 @@ fn allowed(heading: &str) -> String {
     if clean.is_empty() { "Sheet".to_owned() } else { clean.to_owned() }
 }
 
+/// The part that two headings have in common if a number could give their sheets the same name.
+fn beginning(clean: &str) -> String {
+    cut(clean, NUMBERED_UNITS).to_lowercase()
+}
+
 /// The longest prefix of whole characters that fits.
 fn cut(text: &str, units: usize) -> String {
     let mut left = units;
@@ -370,6 +386,16 @@ mod tests {
             assert!(name.encode_utf16().count() <= NAME_UNITS, "{name}");
             assert!(!name.contains(['[', ']', ':', '*', '?', '/', '\\']), "{name}");
         }
+    }
+
+    /// Each number is tried once, and not for each of the sheets.
+    #[test]
+    fn many_sheets_may_have_the_same_heading() {
+        let source = format!("{}# a\n# a\ny\n", "# a\n\nx\n\n".repeat(30_000));
+        let document = markdown::read(&source).unwrap();
+        let plan = plan(&document);
+        let last = plan.sheets.last().map(|sheet| sheet.name.as_str());
+        assert_eq!((plan.sheets.len(), last), (30_001, Some("a (30001)")));
     }
 
     #[test]
