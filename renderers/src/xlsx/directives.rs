@@ -80,7 +80,9 @@ fn choices(value: &str) -> Result<Directive, String> {
     if values.iter().any(String::is_empty) {
         return Err(how());
     }
-    if values.join(",").encode_utf16().count() > CHOICES {
+    // Quotation marks are doubled in the list.
+    let list = values.join(",").replace('"', "\"\"");
+    if list.encode_utf16().count() > CHOICES {
         return Err(format!("the choices may have {CHOICES} characters together"));
     }
     Ok(Directive::Choices { column: column.trim().to_owned(), values })
@@ -162,7 +164,8 @@ fn format(value: &str) -> Result<Directive, String> {
     let (column, limit) = rest.rsplit_once(sign).ok_or_else(how)?;
     let limit = limit.trim();
     let is_share = limit.ends_with('%');
-    let number: f64 = limit.trim_end_matches('%').parse().map_err(|_| how())?;
+    let number = limit.trim_end_matches('%').parse().ok().filter(|number: &f64| number.is_finite());
+    let number = number.ok_or_else(how)?;
     let limit = if is_share { number / 100.0 } else { number };
     Ok(named(column, Rule::Cell { sign, limit, color }))
 }
@@ -274,7 +277,9 @@ mod tests {
         let values = vec!["Open".to_owned(), "In progress".to_owned()];
         let choices = Directive::Choices { column: "State".to_owned(), values };
         assert_eq!(read("choices: State = Open, In progress"), Some(Ok(choices)));
-        assert!(read(&format!("choices: A = {}", "x".repeat(256))).unwrap().is_err());
+        for values in ["x".repeat(256), "\"".repeat(128)] {
+            assert!(read(&format!("choices: A = {values}")).unwrap().is_err(), "{values}");
+        }
         for wrong in [
             "total: mean",
             "choices: A",
@@ -282,6 +287,8 @@ mod tests {
             "format: A",
             "format: A < x red",
             "format: A < 1 pink",
+            "format: A < inf red",
+            "format: A > nan red",
         ] {
             assert!(read(wrong).unwrap().is_err(), "{wrong}");
         }

@@ -22,6 +22,9 @@ const RIGHT_TO_LEFT: u8 = 2;
 /// The maximum number of links per sheet, which is Excel's limit.
 const LINKS: usize = 65_530;
 
+/// The maximum length of a header or footer with its codes, which is Excel's limit.
+const PRINTED_UNITS: usize = 255;
+
 /// The width, in characters, that a landscape page shows in letters of 7 points.
 const PAGE_CHARS: usize = 220;
 
@@ -169,17 +172,35 @@ impl Pages<'_> {
             let edge = top.min(bottom) / 2.0;
             sheet.set_margins(left, right, top, bottom, edge, edge);
         }
-        let escape = |text: &str| text.replace('&', "&&");
-        let header = meta.header.as_deref().map(escape).unwrap_or_default();
+        let header = meta.header.as_deref().unwrap_or_default();
         if let Some(logo) = self.logo() {
-            sheet.set_header(format!("&L{header}&R&G"));
+            sheet.set_header(self.printed(header, "&R&G"));
             sheet.set_header_image(&logo, HeaderImagePosition::Right)?;
         } else if !header.is_empty() {
-            sheet.set_header(format!("&L{header}"));
+            sheet.set_header(self.printed(header, ""));
         }
-        let footer = meta.footer.as_deref().map(escape).unwrap_or_default();
-        sheet.set_footer(format!("&L{footer}&R&P / &N"));
+        sheet.set_footer(self.printed(meta.footer.as_deref().unwrap_or_default(), "&R&P / &N"));
         Ok(())
+    }
+
+    /// A header or footer with this text at the left, cut if necessary, and other codes after it.
+    fn printed(&mut self, text: &str, codes: &str) -> String {
+        let mut printed = "&L".to_owned();
+        let mut units = printed.len() + codes.len();
+        for c in text.chars() {
+            // An ampersand begins a code, unless it is doubled.
+            let sign = if c == '&' { "&" } else { "" };
+            units += sign.len() + c.len_utf16();
+            if units > PRINTED_UNITS {
+                self.lose(
+                    "A printed header or footer can have 255 characters; a longer one was cut.",
+                );
+                break;
+            }
+            printed.push_str(sign);
+            printed.push(c);
+        }
+        printed + codes
     }
 
     /// The logo for the printed page.

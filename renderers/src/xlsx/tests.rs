@@ -567,3 +567,20 @@ fn long_names_of_streamed_columns_and_charts_are_cut() {
         assert_eq!(warnings, ["A cell can have 32,767 characters; a longer text was cut."]);
     }
 }
+
+#[test]
+fn a_long_printed_header_is_cut() {
+    let (header, footer) = ("h".repeat(300), "&".repeat(200));
+    let mut document =
+        markdown::read(&format!("---\nheader: {header}\nfooter: \"{footer}\"\n---\nx\n")).unwrap();
+    let warning =
+        "A printed header or footer can have 255 characters; a longer one was cut. (2 times)";
+    let rendered = render(&document).unwrap();
+    let cells = sheet(&rendered, 1);
+    assert!(cells.contains(&format!("<oddHeader>&amp;L{}</oddHeader>", &header[..253])), "{cells}");
+    let footer = "&amp;".repeat(244);
+    assert!(cells.contains(&format!("&amp;L{footer}&amp;R&amp;P / &amp;N")), "{cells}");
+    assert_eq!(rendered.warnings, [warning]);
+    document.logo = Some(include_bytes!("../../tests/corpus/img/chart.png").to_vec());
+    assert!(sheet(&render(&document).unwrap(), 1).contains("h&amp;R&amp;G</oddHeader>"));
+}
