@@ -188,8 +188,13 @@ impl Pages<'_> {
         let mut printed = "&L".to_owned();
         let mut units = printed.len() + codes.len();
         for c in text.chars() {
-            // An ampersand begins a code, unless it is doubled.
-            let sign = if c == '&' { "&" } else { "" };
+            let sign = match c {
+                // An ampersand begins a code, unless it is doubled.
+                '&' => "&",
+                // rust_xlsxwriter would take it for the code of the right side. This one says nothing.
+                'R' if printed.ends_with('&') => "&\"-,Regular\"",
+                _ => "",
+            };
             units += sign.len() + c.len_utf16();
             if units > PRINTED_UNITS {
                 self.lose(

@@ -584,3 +584,12 @@ fn a_long_printed_header_is_cut() {
     document.logo = Some(include_bytes!("../../tests/corpus/img/chart.png").to_vec());
     assert!(sheet(&render(&document).unwrap(), 1).contains("h&amp;R&amp;G</oddHeader>"));
 }
+
+#[test]
+fn a_printed_header_with_a_logo_may_have_an_ampersand() {
+    let mut document = markdown::read("---\nheader: Smith, H&R &\n---\nx\n").unwrap();
+    document.logo = Some(include_bytes!("../../tests/corpus/img/chart.png").to_vec());
+    let cells = sheet(&render(&document).unwrap(), 1);
+    let header = "&amp;LSmith, H&amp;&amp;&amp;\"-,Regular\"R &amp;&amp;&amp;R&amp;G</oddHeader>";
+    assert!(cells.contains(header), "{cells}");
+}
