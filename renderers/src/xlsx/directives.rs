@@ -125,10 +125,18 @@ pub fn choose(
     Ok(())
 }
 
-/// Adds a note to a cell.
-pub fn add_note(sheet: &mut Worksheet, row: u32, column: u16, text: &str) -> Result<(), XlsxError> {
-    sheet.insert_note(row, column, &Note::new(text).add_author_prefix(false))?;
-    Ok(())
+/// Adds a note to a cell, in place of the one that it has, and returns whether it is short enough.
+pub fn add_note(
+    sheet: &mut Worksheet,
+    row: u32,
+    column: u16,
+    text: &str,
+) -> Result<bool, XlsxError> {
+    match sheet.insert_note(row, column, &Note::new(text).add_author_prefix(false)) {
+        Ok(_) => Ok(true),
+        Err(XlsxError::MaxStringLengthExceeded) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// `sum`, or `sum of Amount, Quantity`

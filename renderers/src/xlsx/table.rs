@@ -72,6 +72,8 @@ impl Pages<'_> {
     ) -> Result<(), XlsxError> {
         let WrittenTable { table, names, read, top, bottom } = written;
         let mut below = bottom;
+        // A cell has one note, which replaces the one before.
+        let mut notes: HashMap<u16, Vec<&str>> = HashMap::new();
         for directive in directives {
             let at = match directive.column() {
                 Some(column) => {
@@ -92,7 +94,14 @@ impl Pages<'_> {
                     let total_row = TotalRow { total, headers, names, row: below, top, bottom };
                     self.total(sheet, total_row, read)?;
                 }
-                Directive::Note { text, .. } => directives::add_note(sheet, top, at, text)?,
+                Directive::Note { text, .. } => {
+                    let notes = notes.entry(at).or_default();
+                    notes.push(text);
+                    if !directives::add_note(sheet, top, at, &notes.join("\n"))? {
+                        let name = short(&names[usize::from(at)]);
+                        self.warn(format!("The column “{name}” has too many notes."));
+                    }
+                }
                 _ if rows.is_empty() => {}
                 Directive::Format { rule, .. } => {
                     let accent = look::color(self.look.accent.lightened(0.45));

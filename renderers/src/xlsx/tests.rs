@@ -593,3 +593,15 @@ fn a_printed_header_with_a_logo_may_have_an_ampersand() {
     let header = "&amp;LSmith, H&amp;&amp;&amp;\"-,Regular\"R &amp;&amp;&amp;R&amp;G</oddHeader>";
     assert!(cells.contains(header), "{cells}");
 }
+
+#[test]
+fn a_column_may_have_several_notes() {
+    let rendered = rendered(
+        "<!-- note: a = One -->\n<!-- note: A = Two -->\n<!-- note: b = Three -->\n\n\
+         | a | b |\n|---|---|\n| 1 | 2 |\n",
+    );
+    let notes = part(&rendered, "xl/comments1.xml");
+    assert_eq!(notes.matches("<comment ").count(), 2, "{notes}");
+    assert!(notes.contains("One\nTwo") && notes.contains("Three"), "{notes}");
+    assert_eq!(rendered.warnings, Vec::<&str>::new());
+}
