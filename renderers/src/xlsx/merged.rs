@@ -8,6 +8,7 @@ use super::pages::Pages;
 use super::runs::{RunStyle, Runs};
 use super::sheet::SheetCell;
 use crate::document::{Align, CellSpan, Table};
+use crate::rendered::Warning;
 
 /// The first row of a table's header.
 #[derive(Clone, Copy)]
@@ -76,6 +77,9 @@ impl Pages<'_> {
                 let span = spans.at(at + 1, column);
                 if matches!(span, CellSpan::Single | CellSpan::First(_)) {
                     let runs = Runs::read(cell).within_bold();
+                    for (url, _) in &runs.images {
+                        self.warn(Warning::PictureInHeader { name: url.clone() });
+                    }
                     let at = SheetCell { row, column: column as u16 };
                     self.header_cell(sheet, at, &runs, over(columns[column], span))?;
                 }

@@ -605,3 +605,14 @@ fn a_column_may_have_several_notes() {
     assert!(notes.contains("One\nTwo") && notes.contains("Three"), "{notes}");
     assert_eq!(rendered.warnings, Vec::<&str>::new());
 }
+
+#[test]
+fn pictures_in_all_rows_of_a_header_are_reported() {
+    let rendered = rendered(
+        "<table><thead><tr><th>A <img src=\"a.png\"></th><th>B</th></tr>\
+         <tr><td>C <img src=\"c.png\"></td><td>D</td></tr></thead>\
+         <tbody><tr><td>1</td><td>2</td></tr></tbody></table>\n",
+    );
+    let missing: Vec<_> = rendered.warnings.iter().map(Warning::missing_picture).collect();
+    assert_eq!(missing, [Some("a.png"), Some("c.png")], "{:?}", rendered.warnings);
+}
