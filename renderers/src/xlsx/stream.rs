@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use rust_xlsxwriter::XlsxError;
 
-use super::cells::{CELL_CHARS, Typed};
+use super::cells::{self, Typed};
 use super::column::Notation;
 use super::pages::Pages;
 use super::properties::workbook;
@@ -164,11 +164,12 @@ impl StreamLosses {
     fn text(&mut self, field: &str) -> String {
         self.formulas += usize::from(field.starts_with('='));
         let text = clean::text(field);
-        if text.encode_utf16().count() <= CELL_CHARS {
+        let fitting = cells::fitting(&text).len();
+        if fitting == text.len() {
             return text;
         }
         self.cut += 1;
-        text.chars().take(CELL_CHARS / 2).collect()
+        text[..fitting].to_owned()
     }
 }
 
@@ -360,6 +361,18 @@ mod tests {
         let mut sheet = String::new();
         package.by_name("xl/worksheets/sheet1.xml").unwrap().read_to_string(&mut sheet).unwrap();
         assert!(sheet.contains("_x005F_x0041_ 49"), "{sheet:.600}");
+    }
+
+    #[test]
+    fn a_long_text_of_a_cell_is_cut_where_the_cell_ends() {
+        let csv = format!("a\n{}\n", "z".repeat(40_000));
+        let rendered = stream(&titled("T"), &csv).unwrap();
+        let warning = "1 cell had more than 32,767 characters and was cut.";
+        assert_eq!(rendered.warnings, [warning]);
+        let mut package = zip::ZipArchive::new(Cursor::new(&rendered.bytes)).unwrap();
+        let mut sheet = String::new();
+        package.by_name("xl/worksheets/sheet1.xml").unwrap().read_to_string(&mut sheet).unwrap();
+        assert!(sheet.contains(&format!("<t>{}</t>", "z".repeat(32_767))), "{}", sheet.len());
     }
 
     #[test]
