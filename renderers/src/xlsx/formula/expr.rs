@@ -22,6 +22,11 @@ const FUTURE: [&str; 16] = [
     "MODE.SNGL",
 ];
 
+/// The last row of a sheet.
+const LAST_ROW: u32 = (1 << 20) - 1;
+/// The maximum length of a text in a formula, in UTF-16 units.
+const TEXT_UNITS: usize = 255;
+
 /// A checked formula. Cells are counted from zero.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
@@ -138,7 +143,7 @@ impl Expr {
                 format!("{number:E}")
             }
             Expr::Number(number) => number.to_string(),
-            Expr::Text(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+            Expr::Text(text) => quoted(text),
             Expr::Missing => String::new(),
             Expr::Bool(truth) => if *truth { "TRUE" } else { "FALSE" }.to_owned(),
             Expr::Cell(cell) => cell.write(rows),
@@ -159,6 +164,24 @@ impl Expr {
     }
 }
 
+/// A text as it is written in a formula: a longer one than Excel reads is joined from its parts.
+fn quoted(text: &str) -> String {
+    let (mut parts, mut units) = (vec![String::new()], 0);
+    for c in text.chars() {
+        units += c.len_utf16();
+        if units > TEXT_UNITS {
+            parts.push(String::new());
+            units = c.len_utf16();
+        }
+        parts.last_mut().expect("there is a part").push(c);
+    }
+    let mut quoted = parts.iter().map(|part| format!("\"{}\"", part.replace('"', "\"\"")));
+    if parts.len() > 1 {
+        return format!("({})", quoted.collect::<Vec<_>>().join("&"));
+    }
+    quoted.next().unwrap_or_default()
+}
+
 /// The row, counted from zero, of each table's header: that of the formula's own table, and those
 /// of the first table of each sheet, by the sheet name in lower case, with the original name.
 #[derive(Debug, Clone, Default)]
@@ -176,7 +199,8 @@ impl Tops {
 impl Cell {
     fn write(self, rows: u32) -> String {
         let row = if self.row_is_fixed { "$" } else { "" };
-        format!("{}{row}{}", self.column_name(), self.row + rows + 1)
+        // A range down to the end of the sheet stays within it.
+        format!("{}{row}{}", self.column_name(), (self.row + rows).min(LAST_ROW) + 1)
     }
 
     fn column_name(self) -> String {

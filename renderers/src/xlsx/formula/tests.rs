@@ -459,3 +459,16 @@ fn the_texts_of_all_formulas_have_a_limit() {
     grid.set_formula(9, 9, parse(source).unwrap());
     assert_eq!(grid.compute(9, 9), None);
 }
+
+/// Excel repairs a workbook with a reference beyond its sheet, or with a text that is longer.
+#[test]
+fn formulas_are_written_within_the_limits_of_excel() {
+    let below = Tops { here: 3, ..Tops::default() };
+    let written = |source: &str| parse(source).unwrap().write(&below);
+    assert_eq!(written("=SUM(A2:A1048576)"), "SUM(A5:A1048576)");
+    assert_eq!(written("=A$1048574"), "A$1048576");
+    let (long, part) = ("é\"\"".repeat(150), "é\"\"".repeat(127));
+    let rest = "é\"\"".repeat(22);
+    let parts = format!("(\"{part}é\"&\"\"\"{rest}\")");
+    assert_eq!(written(&format!("=LEN(\"{long}\")&\"\"")), format!("LEN({parts})&\"\""));
+}
