@@ -66,7 +66,7 @@ impl Pages<'_> {
             if let Some(title) = &chart.y2 {
                 let format = chart.series.iter().find(|series| series.is_line);
                 let format = format.map_or("General", |series| chart.format_of(series));
-                native.y2_axis().set_name(title).set_num_format(format);
+                native.y2_axis().set_name(&literal(title)).set_num_format(format);
             }
             native.combine(&lines);
         }
@@ -163,6 +163,13 @@ fn paint(series: &mut ChartSeries, chart: &Chart, at: usize, look: &Look) {
     }
 }
 
+/// A title as it is. rust_xlsxwriter takes `=Sheet!A1`, also without the sign, for a reference to
+/// cells, unless there are spaces around it.
+fn literal(title: &str) -> String {
+    let ends_like_cell = title.contains('!') && title.ends_with(|c: char| c.is_ascii_digit());
+    if title.starts_with('=') || ends_like_cell { format!(" {title} ") } else { title.to_owned() }
+}
+
 /// The axis of the categories, which is vertical for horizontal bars.
 fn categories<'n>(native: &'n mut Native, chart: &Chart) -> &'n mut ChartAxis {
     if chart.is_horizontal { native.y_axis() } else { native.x_axis() }
@@ -174,14 +181,14 @@ fn values<'n>(native: &'n mut Native, chart: &Chart) -> &'n mut ChartAxis {
 
 fn label(native: &mut Native, chart: &Chart) {
     match &chart.title {
-        Some(title) => native.title().set_name(title),
+        Some(title) => native.title().set_name(&literal(title)),
         None => native.title().set_hidden(),
     };
     if let Some(x) = &chart.x {
-        categories(native, chart).set_name(x);
+        categories(native, chart).set_name(&literal(x));
     }
     if let Some(y) = &chart.y {
-        values(native, chart).set_name(y);
+        values(native, chart).set_name(&literal(y));
     }
     if !chart.is_round() {
         values(native, chart).set_num_format(chart.axis_format());

@@ -164,9 +164,15 @@ pub fn color(color: crate::document::Color) -> Color {
 
 /// The text alternative of a picture or chart, at most as long as Excel allows.
 pub fn described(text: &str) -> String {
-    const MAX_CHARS: usize = 255;
-    match text.char_indices().nth(MAX_CHARS) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(MAX_CHARS - 1).chain(['…']).collect(),
+    /// In UTF-16 units.
+    const LONGEST: usize = 255;
+    if text.encode_utf16().count() <= LONGEST {
+        return text.to_owned();
     }
+    let mut units = 0;
+    let kept = text.chars().take_while(|c| {
+        units += c.len_utf16();
+        units < LONGEST
+    });
+    kept.chain(['…']).collect()
 }

@@ -616,3 +616,25 @@ fn pictures_in_all_rows_of_a_header_are_reported() {
     let missing: Vec<_> = rendered.warnings.iter().map(Warning::missing_picture).collect();
     assert_eq!(missing, [Some("a.png"), Some("c.png")], "{:?}", rendered.warnings);
 }
+
+#[test]
+fn titles_of_charts_are_no_references() {
+    for title in ["=Revenue [m]", "=(a)", "=S!$A$1", "Is it?!A1", "x!B5:B1", "x!ABCDEFGHIJKLMN1"] {
+        let rendered = rendered(&format!(
+            "## S\n\n```chart\ntype: bar\ntitle: {title}\nx: {title}\ny: {title}\n\nk,S\na,1\nb,2\n```\n"
+        ));
+        let chart = part(&rendered, "xl/charts/chart1.xml");
+        assert_eq!(chart.matches(&format!("<a:t> {title} </a:t>")).count(), 3, "{chart}");
+    }
+}
+
+#[test]
+fn long_descriptions_of_pictures_are_cut() {
+    for (letter, kept) in [("x", 254), ("😀", 127)] {
+        let mut document = markdown::read(&format!("![{}](a.png)\n", letter.repeat(256))).unwrap();
+        let chart = include_bytes!("../../tests/corpus/img/chart.png");
+        document.assets.insert("a.png".into(), chart.to_vec());
+        let drawing = part(&render(&document).unwrap(), "xl/drawings/drawing1.xml");
+        assert!(drawing.contains(&format!("descr=\"{}…\"", letter.repeat(kept))), "{drawing}");
+    }
+}
