@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 /// Functions that are newer than the file format and need a prefix there.
-const FUTURE: [&str; 16] = [
+const FUTURE: [&str; 17] = [
+    "DAYS",
     "XLOOKUP",
     "MAXIFS",
     "MINIFS",

@@ -472,3 +472,13 @@ fn formulas_are_written_within_the_limits_of_excel() {
     let parts = format!("(\"{part}é\"&\"\"\"{rest}\")");
     assert_eq!(written(&format!("=LEN(\"{long}\")&\"\"")), format!("LEN({parts})&\"\""));
 }
+
+/// Without their prefix, Excel does not know them.
+#[test]
+fn all_newer_functions_of_a_formula_have_their_prefix() {
+    let source = "=IFS(DAYS(B2,A2)>30,\"late\",TRUE,\"ok\")";
+    assert_eq!(
+        parse(source).unwrap().write(&Tops::default()),
+        "_xlfn.IFS(_xlfn.DAYS(B2,A2)>30,\"late\",TRUE,\"ok\")"
+    );
+}
