@@ -60,10 +60,15 @@ pub fn signs<'t>(usual: Signs, texts: impl Iterator<Item = &'t str>) -> Signs {
 
 /// The beginning of a text that fits a cell.
 pub fn fitting(text: &str) -> &str {
+    within(text, CELL_CHARS)
+}
+
+/// The beginning of a text that has at most this many UTF-16 units.
+pub fn within(text: &str, max_units: usize) -> &str {
     let mut units = 0;
     let beyond = text.char_indices().find(|(_, c)| {
         units += c.len_utf16();
-        units > CELL_CHARS
+        units > max_units
     });
     beyond.map_or(text, |(at, _)| &text[..at])
 }

@@ -2,6 +2,7 @@
 
 use rust_xlsxwriter::{Color, Format, FormatAlign, FormatScript, FormatUnderline};
 
+use super::cells;
 use super::runs::RunStyle;
 use crate::document::{Align, Mark};
 use crate::package::look::{Look, SMALL_SIZE};
@@ -164,15 +165,9 @@ pub fn color(color: crate::document::Color) -> Color {
 
 /// The text alternative of a picture or chart, at most as long as Excel allows.
 pub fn described(text: &str) -> String {
-    /// In UTF-16 units.
-    const LONGEST: usize = 255;
-    if text.encode_utf16().count() <= LONGEST {
+    const MAX_UNITS: usize = 255;
+    if cells::within(text, MAX_UNITS) == text {
         return text.to_owned();
     }
-    let mut units = 0;
-    let kept = text.chars().take_while(|c| {
-        units += c.len_utf16();
-        units < LONGEST
-    });
-    kept.chain(['…']).collect()
+    format!("{}…", cells::within(text, MAX_UNITS - 1))
 }

@@ -23,6 +23,8 @@ use crate::rendered::Warning;
 
 /// The number of formulas named in a warning.
 const NAMED: usize = 5;
+/// The maximum length of the name of a column, in UTF-16 units.
+const NAME_UNITS: usize = 255;
 /// Wider text is wrapped, and the column gets this width.
 pub const WRAP_WIDTH: usize = 57;
 
@@ -127,7 +129,7 @@ impl Pages<'_> {
             for (url, _) in &runs.images {
                 self.warn(Warning::PictureInHeader { name: url.clone() });
             }
-            let text: String = runs.text().chars().take(255).collect();
+            let text = cells::within(&runs.text(), NAME_UNITS).to_owned();
             let base = if text.is_empty() { format!("Column {}", at + 1) } else { text.clone() };
             let mut name = base.clone();
             if !is_native(table) {
@@ -137,7 +139,8 @@ impl Pages<'_> {
             let number = numbers.entry(base.to_lowercase()).or_insert(1);
             while !used.insert(name.to_lowercase()) {
                 *number += 1;
-                name = format!("{base} ({number})");
+                let suffix = format!(" ({number})");
+                name = cells::within(&base, NAME_UNITS - suffix.len()).to_owned() + &suffix;
             }
             if !text.is_empty() && name != runs.text() {
                 let (from, to) = (short(&runs.text()), short(&name));

@@ -638,3 +638,15 @@ fn long_descriptions_of_pictures_are_cut() {
         assert!(drawing.contains(&format!("descr=\"{}…\"", letter.repeat(kept))), "{drawing}");
     }
 }
+
+#[test]
+fn names_of_columns_are_at_most_as_long_as_excel_allows() {
+    let (plain, wide) = ("x".repeat(300), "😀".repeat(200));
+    let rendered =
+        rendered(&format!("| {plain} | {plain} | {wide} |\n|---|---|---|\n| 1 | 2 | 3 |\n"));
+    let table = part(&rendered, "xl/tables/table1.xml");
+    let (second, wide) = (format!("{} (2)", &plain[..251]), "😀".repeat(127));
+    for name in [&plain[..255], second.as_str(), wide.as_str()] {
+        assert!(table.contains(&format!(" name=\"{name}\"/>")), "{name}: {table}");
+    }
+}
