@@ -5,7 +5,7 @@
 
 use super::{
     command::{Command, Word},
-    walk::Walk,
+    state::Walk,
 };
 use crate::texts::UnclearReason;
 

@@ -2,9 +2,8 @@
 
 use super::{
     command::Word,
-    inner::runs,
     options::Options,
-    walk::{Input, Walk},
+    state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
 
@@ -50,7 +49,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word]) {
         walk.doubt(UnclearReason::Script);
         for word in words {
             let script = word.text.split_once('=').map_or(word.text.as_str(), |(_, value)| value);
-            runs(walk, name, &Word { text: script.to_owned(), sure: word.sure });
+            walk.runs(name, &Word { text: script.to_owned(), sure: word.sure });
         }
     }
     if SETTERS.contains(&name) || EVALUATORS.contains(&name) {
@@ -99,7 +98,7 @@ fn operands(walk: &mut Walk, name: &str, words: &[Word]) {
     if ["mapfile", "readarray"].contains(&name) {
         let callback = Options { short: "C", valued: "cdnOstu", ..Options::default() };
         for script in callback.values(words).into_iter().flatten() {
-            runs(walk, name, &script);
+            walk.runs(name, &script);
         }
     }
     for word in words.iter().filter(|word| !word.text.starts_with(['-', '+'])) {

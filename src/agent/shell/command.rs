@@ -10,6 +10,9 @@ pub struct Script {
     pub unclear: Option<UnclearReason>,
 }
 
+/// Stands for the output of another program.
+pub(super) const FROM_A_PROGRAM: &str = "$(…)";
+
 /// One program with its arguments, with quotes resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Command {

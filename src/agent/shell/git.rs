@@ -2,10 +2,9 @@
 
 use super::{
     command::{Command, Word},
-    inner::runs,
     languages::suspect,
     options::Options,
-    walk::{Input, Walk},
+    state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
 
@@ -134,7 +133,7 @@ fn subcommand(walk: &mut Walk, name: &str, words: &[Word]) {
     for script in scripts.values(words) {
         walk.doubt(UnclearReason::Starts);
         if let Some(script) = script {
-            runs(walk, "sh", &script);
+            walk.runs("sh", &script);
         }
     }
     let settings = Options { short: "c", long: &["config", "template"], ..NONE };
@@ -159,11 +158,11 @@ fn subcommand(walk: &mut Walk, name: &str, words: &[Word]) {
         }
         "submodule" => {
             for word in rest_after("foreach").unwrap_or_default() {
-                runs(walk, "sh", &word);
+                walk.runs("sh", &word);
             }
             let joined = rest_after("foreach").unwrap_or_default();
             let joined = joined.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-            runs(walk, "sh", &Word::guess(joined));
+            walk.runs("sh", &Word::guess(joined));
         }
         "filter-branch" => words.iter().for_each(|word| suspect(walk, &word.text)),
         _ => {}

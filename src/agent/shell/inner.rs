@@ -2,16 +2,13 @@
 
 use super::{
     builtins,
-    command::{Command, Word},
+    command::{Command, FROM_A_PROGRAM, Word},
     prints::prints,
     programs,
-    walk::{Input, Walk},
+    state::{Input, Walk},
     wrappers::{self, Followed},
 };
 use crate::texts::UnclearReason;
-
-/// Stands for the output of another program.
-pub(super) const FROM_A_PROGRAM: &str = "$(…)";
 
 /// Interpreters, which may run anything. A version may follow the name.
 const SHELLS: &[&str] = &[
@@ -95,20 +92,9 @@ pub(super) fn follow(walk: &mut Walk, command: &Command, input: &Input) -> Optio
     } else if name == "trap"
         && let Some(script) = words.iter().find(|word| !word.text.starts_with('-'))
     {
-        runs(walk, &name, script);
+        walk.runs(&name, script);
     }
     prints(&name, words, input)
-}
-
-/// Follows a script in an argument. The output of a program cannot be known in advance.
-pub(super) fn runs(walk: &mut Walk, name: &str, script: &Word) {
-    if !script.sure {
-        walk.doubt(UnclearReason::Script);
-    }
-    if script.text.contains(FROM_A_PROGRAM) {
-        walk.push(Command::of(&["|", name]));
-    }
-    walk.script(&script.text);
 }
 
 /// The options of a shell, up to its script: `-c`, and `-o NAME`, which takes the next argument.
@@ -134,7 +120,7 @@ fn shell(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
     }
     if takes_script {
         return match rest.first() {
-            Some(script) => runs(walk, name, script),
+            Some(script) => walk.runs(name, script),
             None => walk.doubt(UnclearReason::Script),
         };
     }

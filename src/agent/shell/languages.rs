@@ -4,7 +4,7 @@
 use super::{
     command::{Command, Word},
     options::Options,
-    walk::{Input, Walk},
+    state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
 

@@ -24,12 +24,13 @@ mod prints;
 mod programs;
 mod redirect;
 mod scan;
+mod state;
 mod walk;
 mod words;
 mod wrappers;
 
 pub use command::{Command, Script, Word};
-use walk::Walk;
+use state::Walk;
 
 /// Parses a command line.
 pub fn parse(text: &str) -> Script {

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 
-use super::{command::Word, walk::Input, words::unescaped};
+use super::{command::Word, state::Input, words::unescaped};
 
 /// The output of `echo`, `printf` and decoders.
 pub(super) fn prints(name: &str, words: &[Word], input: &Input) -> Option<String> {

@@ -2,11 +2,9 @@
 
 use super::{
     command::{Command, Word},
-    git,
-    inner::runs,
-    languages,
+    git, languages,
     options::Options,
-    walk::{Input, Walk},
+    state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
 
@@ -208,7 +206,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
     for program in PROGRAMS.iter().filter(|program| program.names.contains(&name)) {
         for value in program.options.values(words) {
             match (program.value, value) {
-                (Value::Script, Some(script)) => runs(walk, "sh", &script),
+                (Value::Script, Some(script)) => walk.runs("sh", &script),
                 (Value::Written, Some(file)) => {
                     walk.push(Command { words: vec![Word::sure(">"), file] });
                 }
@@ -258,7 +256,7 @@ fn tar(walk: &mut Walk, words: &[Word]) {
     for action in actions.values(words) {
         match action.as_ref().map(|action| (action.text.strip_prefix("exec="), action.sure)) {
             Some((Some(script), sure)) => {
-                runs(walk, "sh", &Word { text: script.to_owned(), sure });
+                walk.runs("sh", &Word { text: script.to_owned(), sure });
             }
             Some((None, true)) => {}
             _ => walk.doubt(UnclearReason::Starts),

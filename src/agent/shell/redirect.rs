@@ -8,7 +8,7 @@ use brush_parser::ast::{
 use super::{
     command::{Command, Word},
     inner,
-    walk::{Input, Walk},
+    state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
 

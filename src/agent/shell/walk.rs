@@ -8,14 +8,12 @@ use brush_parser::{
         SimpleCommand,
     },
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    panic::catch_unwind,
-};
+use std::panic::catch_unwind;
 
 use super::{
-    command::{Command, Script, Word},
+    command::{Command, FROM_A_PROGRAM, Word},
     inner, scan,
+    state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
 
@@ -24,33 +22,6 @@ const MAX_BYTES: usize = 16_000;
 const MAX_DEPTH: usize = 8;
 const MAX_NESTING: usize = 12;
 const MAX_BRANCHES: usize = 64;
-const MAX_COMMANDS: usize = 500;
-
-/// The state of the walk.
-#[derive(Default)]
-pub(super) struct Walk {
-    commands: Vec<Command>,
-    unclear: Option<UnclearReason>,
-    depth: usize,
-    /// The values of variables, if known.
-    pub(super) variables: BTreeMap<String, Option<String>>,
-    /// Files that the line writes, and files that it runs.
-    pub(super) written: BTreeSet<String>,
-    pub(super) files_run: Vec<String>,
-    functions: Vec<String>,
-    /// Expansions and substitutions that were followed, as written.
-    pub(super) followed: BTreeSet<String>,
-    /// The script that is walked, to look up the text of its parts.
-    pub(super) source: Vec<char>,
-}
-
-/// Standard input of a program.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Input {
-    /// From another program or file, not from the terminal.
-    pub(super) piped: bool,
-    pub(super) text: Option<String>,
-}
 
 /// Whether a line has both. The parser misplaces the end of a here-document's body within `<(…)`.
 fn has_both_documents_and_process_substitutions(text: &str) -> bool {
@@ -59,28 +30,6 @@ fn has_both_documents_and_process_substitutions(text: &str) -> bool {
 }
 
 impl Walk {
-    /// Finishes the walk.
-    pub(super) fn end(mut self) -> Script {
-        for file in std::mem::take(&mut self.files_run) {
-            // The same line wrote the file, so its contents were not shown to anyone.
-            if self.written.contains(&file) {
-                self.push(Command::of(&["|", &file]));
-            }
-        }
-        Script { commands: self.commands, unclear: self.unclear }
-    }
-
-    pub(super) fn doubt(&mut self, why: UnclearReason) {
-        self.unclear.get_or_insert(why);
-    }
-
-    pub(super) fn push(&mut self, command: Command) {
-        if self.commands.len() >= MAX_COMMANDS {
-            return self.doubt(UnclearReason::TooMany);
-        }
-        self.commands.push(command);
-    }
-
     /// Walks a script; returns its output, if known.
     pub(super) fn script(&mut self, text: &str) -> Option<String> {
         if text.len() > MAX_BYTES || is_deep(text) || self.depth >= MAX_DEPTH {
@@ -106,6 +55,17 @@ impl Walk {
             self.doubt(UnclearReason::Word);
         }
         lists.into_iter().collect::<Option<Vec<_>>>().map(|said| said.concat())
+    }
+
+    /// Follows a script in an argument. The output of a program cannot be known in advance.
+    pub(super) fn runs(&mut self, name: &str, script: &Word) {
+        if !script.sure {
+            self.doubt(UnclearReason::Script);
+        }
+        if script.text.contains(FROM_A_PROGRAM) {
+            self.push(Command::of(&["|", name]));
+        }
+        self.script(&script.text);
     }
 
     pub(super) fn list(&mut self, list: &CompoundList) -> Option<String> {
@@ -257,7 +217,7 @@ impl Walk {
             }
             CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
                 self.substituted(kind, subshell);
-                words.push(Word::guess(inner::FROM_A_PROGRAM));
+                words.push(Word::guess(FROM_A_PROGRAM));
             }
         }
     }

@@ -9,7 +9,10 @@ use brush_parser::{
 };
 use std::{iter::Peekable, panic::catch_unwind, str::Chars};
 
-use super::{command::Word, inner, walk::Walk};
+use super::{
+    command::{FROM_A_PROGRAM, Word},
+    state::Walk,
+};
 use crate::texts::UnclearReason;
 
 /// The maximum number of words that one word with braces may expand to.
@@ -113,7 +116,7 @@ impl Walk {
             | WordPiece::BackquotedCommandSubstitution(script) => {
                 self.followed.insert(source.to_owned());
                 let said = self.script(script);
-                let said = said.unwrap_or_else(|| inner::FROM_A_PROGRAM.to_owned());
+                let said = said.unwrap_or_else(|| FROM_A_PROGRAM.to_owned());
                 into.guessed(said.trim_end_matches('\n'), quoted);
             }
             WordPiece::ArithmeticExpression(expression) => {

@@ -1,10 +1,9 @@
 //! Programs that start another program, which their arguments name.
 
 use super::{
-    command::{Command, Word},
-    inner::{FROM_A_PROGRAM, runs},
+    command::{Command, FROM_A_PROGRAM, Word},
     options::Options,
-    walk::{Input, Walk},
+    state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
 
@@ -235,13 +234,13 @@ fn together(walk: &mut Walk, joined: &Wrapper, name: &str, words: &[Word], input
     for word in lists.iter().filter(|word| !is_list(word)) {
         walk.doubt(UnclearReason::Script);
         if command.is_empty() {
-            runs(walk, name, word);
+            walk.runs(name, word);
         }
     }
     started_by_default(walk, name, command, input);
     let text = command.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     if !text.is_empty() {
-        runs(walk, name, &Word { text, sure: command.iter().all(|word| word.sure) });
+        walk.runs(name, &Word { text, sure: command.iter().all(|word| word.sure) });
     }
 }
 
