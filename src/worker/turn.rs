@@ -160,7 +160,8 @@ impl Turn<'_> {
 
     /// Whether the tool has a maximum number of runs.
     pub fn is_limited(&self, tool: &str) -> bool {
-        matches!(self.agent.catalog.find(tool), ResolvedTool::Tool(spec) if spec.max_usage_count.is_some())
+        let ResolvedTool::Tool(spec) = self.agent.catalog.find(tool) else { return false };
+        spec.max_usage_count.is_some()
     }
 
     /// The context in which a call runs.

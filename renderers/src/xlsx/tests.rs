@@ -504,7 +504,7 @@ fn all_cells_have_the_fonts_of_a_template() {
                   | A *b* | N |\n|---|---|\n| x *y* | 1.50 |\n| **z** | =B2*2 |\n";
     let mut document = markdown::read(source).unwrap();
     let (body, headings) = (Some("Verdana".to_owned()), Some("Georgia".to_owned()));
-    document.meta.brand = Some(Box::new(Brand { body, headings, ..Brand::default() }));
+    document.meta.brand = Some(Box::new(Brand { headings, body, ..Brand::default() }));
     let branded = render(&document).unwrap();
     let rows = stream(&document, "a,b\n1.50,x\n").unwrap();
     let styles = [&branded, &rows].map(|rendered| part(rendered, "xl/styles.xml"));

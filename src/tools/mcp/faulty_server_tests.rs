@@ -354,7 +354,7 @@ async fn a_server_that_does_not_start_says_why() {
     let health = server.health();
     assert_eq!(health.stderr, ["Traceback:", "  SHOP_URL is not set (key …)"]);
     assert!(health.problem.is_some_and(|problem| !problem.contains("SHOP_URL")));
-    let probed = session::probe(&config, Arc::new(SystemClock))
+    let probed = listing::probe(&config, Arc::new(SystemClock))
         .await
         .expect_err("it ends at once")
         .to_string();
