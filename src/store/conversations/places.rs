@@ -281,6 +281,7 @@ async fn any_without_owner(tx: &mut Tx<'_>) -> Result<bool> {
         -- any without an owner
         SELECT id FROM conversations
         WHERE owner IS NULL
+        ORDER BY id
         LIMIT 1"
     );
     Ok(found.is_some())

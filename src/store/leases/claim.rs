@@ -150,6 +150,7 @@ async fn any_ready(tx: &mut Tx<'_>, settled_at: DateTime<Utc>) -> Result<bool> {
         SELECT fence FROM conversations
         WHERE ready_at <= $1 AND lease_until <= $1 AND not_before <= $2
         AND $3 NOT LIKE '%' || id || '%'
+        ORDER BY ready_at
         LIMIT 1",
         now,
         settled_at.timestamp_millis(),

@@ -139,6 +139,7 @@ async fn any_due(tx: &mut Tx<'_>, now: DateTime<Utc>) -> Result<bool> {
         -- any webhook delivery that is due
         SELECT attempts FROM notices
         WHERE status = 'waiting' AND not_before <= $1
+        ORDER BY not_before
         LIMIT 1",
         now.timestamp_millis()
     );
