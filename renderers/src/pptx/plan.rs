@@ -134,11 +134,12 @@ fn cut(blocks: &[Block]) -> Vec<Vec<&Block>> {
     for block in blocks {
         let part = parts.last_mut().expect("there is always a part");
         // A picture before the heading is on its slide.
-        let empty =
-            part.iter().all(|block| matches!(block, Block::Comment(_)) || is_picture(block));
+        let is_before = |block: &&Block| matches!(block, Block::Comment(_)) || is_picture(block);
         match block {
             Block::Break => parts.push(Vec::new()),
-            block if by_heading && is_heading(block) && !empty => parts.push(vec![block]),
+            block if by_heading && is_heading(block) && !part.iter().all(is_before) => {
+                parts.push(vec![block]);
+            }
             block => part.push(block),
         }
     }
@@ -302,6 +303,15 @@ mod tests {
         let deck = vec![heading(1, "a"), heading(2, "b"), Block::Break, heading(2, "c")];
         assert_eq!(titles(deck), ["a", "c"]);
         assert_eq!(titles(vec![]), ["-"]);
+    }
+
+    /// If each block were compared with all before it, this would take many minutes instead of
+    /// seconds.
+    #[test]
+    fn comments_before_a_heading_are_read_once() {
+        let comments = std::iter::repeat_n(Block::Comment("x".into()), 500_000);
+        let blocks: Vec<Block> = comments.chain([heading(1, "a"), heading(1, "b")]).collect();
+        assert_eq!(titles(blocks), ["a", "b"]);
     }
 
     #[test]
