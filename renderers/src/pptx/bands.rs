@@ -11,6 +11,8 @@ use super::page::{Piece, SlidePage};
 use super::plan::Slide;
 use crate::document::{Block, Inline};
 
+/// The maximum number of columns side by side; further ones are below them.
+const COLUMNS: usize = 6;
 /// Tolerance for rounding in a band, in points.
 const ROUNDING: f64 = 0.1;
 
@@ -22,12 +24,17 @@ impl<'d> Deck<'d> {
     pub fn fit_bands(&mut self, slide: Slide<'d>) -> Vec<SlidePage<'d>> {
         let mut bands: Vec<Band<'d>> = Vec::new();
         for run in slide.blocks.chunk_by(|one, two| !is_columns(one) && !is_columns(two)) {
-            let columns: Vec<Vec<&Block>> = match run {
-                [Block::Columns(columns)] => columns.iter().map(|c| c.iter().collect()).collect(),
-                run => vec![run.to_vec()],
+            let [Block::Columns(columns)] = run else {
+                bands.push(vec![self.part(run, Vec::new())]);
+                continue;
             };
-            let columns = columns.iter().map(|column| self.part(column, Vec::new()));
-            bands.push(columns.collect());
+            for row in columns.chunks(COLUMNS) {
+                let row = row.iter().map(|column| {
+                    let blocks: Vec<&Block> = column.iter().collect();
+                    self.part(&blocks, Vec::new())
+                });
+                bands.push(row.collect());
+            }
         }
         bands.push(vec![self.part(&[], slide.notes_of_title())]);
         bands.retain(|band| band.iter().any(|column| !column.is_empty()));

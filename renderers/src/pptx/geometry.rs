@@ -130,8 +130,10 @@ impl Geometry {
 
     /// One of `count` columns of an area, in reading order.
     pub fn column(&self, area: Area, at: usize, count: usize) -> Area {
-        let width = (area.width - GUTTER * (count - 1) as f64) / count as f64;
+        // In a narrow area, at least half of it is for the columns.
+        let gutter = GUTTER.min(area.width / (2 * count) as f64);
+        let width = (area.width - gutter * (count - 1) as f64) / count as f64;
         let from_left = if self.rtl { count - 1 - at } else { at };
-        area.column(from_left as f64 * (width + GUTTER), width)
+        area.column(from_left as f64 * (width + gutter), width)
     }
 }

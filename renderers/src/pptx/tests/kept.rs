@@ -99,6 +99,18 @@ fn columns_stand_where_they_are_written() {
     assert!(all.trim_end().ends_with("end"), "{all}");
 }
 
+/// With the usual gaps, they would have a width below zero.
+#[test]
+fn many_columns_are_below_each_other() {
+    let columns = repeated(0..45, |n| format!("::: column\ncell {n}.\n:::\n"));
+    let source = format!("# T\n\n::: columns\n{columns}:::\n");
+    let rendered = render(&read(&source), Format::Pptx).unwrap();
+    let parts = Parts::of(&rendered.bytes);
+    all_shapes_are_within_the_slide(&parts);
+    let all: String = (1..=rendered.pages).map(|n| text(&parts, n)).collect();
+    assert!((0..45).all(|n| all.contains(&format!("cell {n}."))), "{all}");
+}
+
 #[test]
 fn comments_anywhere_become_speaker_notes() {
     let source = "# A\n\n- item\n\n  <!-- in a list -->\n\n> <!-- in a quote -->\n> quoted\n\n\
