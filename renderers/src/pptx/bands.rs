@@ -2,7 +2,7 @@
 //! content above, between and below columns is a band with one column.
 
 use super::deck::Deck;
-use super::flow::{flow, row_scale, stack};
+use super::flow::{flow, row_scale, slides, stack};
 use super::geometry::Area;
 use super::heights::{GAP, height};
 use super::items::SlideItem;
@@ -17,11 +17,11 @@ const COLUMNS: usize = 6;
 const ROUNDING: f64 = 0.1;
 
 /// The items of each column.
-type Band<'d> = Vec<Vec<SlideItem<'d>>>;
+pub type Band<'d> = Vec<Vec<SlideItem<'d>>>;
 
 impl<'d> Deck<'d> {
-    /// The pages of a slide with columns.
-    pub fn fit_bands(&mut self, slide: Slide<'d>) -> Vec<SlidePage<'d>> {
+    /// The bands of a slide with columns.
+    pub fn bands(&mut self, slide: &Slide<'d>) -> Vec<Band<'d>> {
         let mut bands: Vec<Band<'d>> = Vec::new();
         for run in slide.blocks.chunk_by(|one, two| !is_columns(one) && !is_columns(two)) {
             let [Block::Columns(columns)] = run else {
@@ -38,6 +38,20 @@ impl<'d> Deck<'d> {
         }
         bands.push(vec![self.part(&[], slide.notes_of_title())]);
         bands.retain(|band| band.iter().any(|column| !column.is_empty()));
+        bands
+    }
+
+    /// A lower bound of the number of slides of bands.
+    pub fn least_slides(&self, bands: &[Band<'d>]) -> usize {
+        let least = bands.iter().map(|band| {
+            let area = self.geometry.column(self.geometry.body, 0, band.len());
+            band.iter().map(|column| slides(column, area)).max().unwrap_or(0)
+        });
+        least.sum()
+    }
+
+    /// The pages of a slide with columns.
+    pub fn fit_bands(&mut self, slide: Slide<'d>, bands: Vec<Band<'d>>) -> Vec<SlidePage<'d>> {
         let halves = matches!(&bands[..], [band] if band.len() == 2);
         let pages = self.place_bands(bands);
         let two = halves && pages.len() == 1 && pages[0].len() == 2;

@@ -167,7 +167,10 @@ impl<'d> Deck<'d> {
     /// The pages of one slide in the current geometry, at most `room`.
     fn placed(&mut self, slide: Slide<'d>, room: usize) -> Result<Vec<SlidePage<'d>>, RenderError> {
         if slide.blocks.iter().any(|block| matches!(block, Block::Columns(_))) {
-            return Ok(self.fit_bands(slide));
+            let bands = self.bands(&slide);
+            let least = self.least_slides(&bands);
+            limits::pages(SLIDES - room + least, SLIDES, "or more slides")?;
+            return Ok(self.fit_bands(slide, bands));
         }
         let items = self.items(&slide);
         let least = flow::slides(&items, self.geometry.body);

@@ -111,6 +111,15 @@ fn many_columns_are_below_each_other() {
     assert!((0..45).all(|n| all.contains(&format!("cell {n}."))), "{all}");
 }
 
+/// Their slides are not laid out before they are counted.
+#[test]
+fn columns_that_fill_too_many_slides_are_refused() {
+    let points = repeated(0..9_000, |n| format!("- point {n}\n"));
+    let source = format!("::: columns\n::: column\n{points}:::\n::: column\nb\n:::\n:::\n");
+    let error = render(&read(&source), Format::Pptx).unwrap_err().to_string();
+    assert!(error.contains("or more slides"), "{error}");
+}
+
 #[test]
 fn comments_anywhere_become_speaker_notes() {
     let source = "# A\n\n- item\n\n  <!-- in a list -->\n\n> <!-- in a quote -->\n> quoted\n\n\
