@@ -123,13 +123,22 @@ fn below(topic: Option<&[Inline]>, heading: &[Inline]) -> Vec<Inline> {
     [&[Inline::Text(text)], heading].concat()
 }
 
-/// A break starts a slide. If there are no breaks, or far fewer than large headings, each heading
-/// of the first two levels starts one too.
+/// Whether headings of the first two levels start slides: if there are no breaks, or far fewer than
+/// such headings.
+pub fn is_cut_at_headings(blocks: &[Block], is_break: impl Fn(&Block) -> bool) -> bool {
+    let breaks = blocks.iter().filter(|block| is_break(block)).count();
+    let headings = blocks.iter().filter(|block| is_large_heading(block)).count();
+    breaks == 0 || headings > 3 * (breaks + 1)
+}
+
+/// Whether a block is a heading of the first two levels.
+pub fn is_large_heading(block: &Block) -> bool {
+    matches!(block, Block::Heading { level: 1 | 2, .. })
+}
+
+/// A break starts a slide, and a heading in some documents.
 fn cut(blocks: &[Block]) -> Vec<Vec<&Block>> {
-    let is_heading = |block: &Block| matches!(block, Block::Heading { level: 1 | 2, .. });
-    let breaks = blocks.iter().filter(|block| matches!(block, Block::Break)).count();
-    let headings = blocks.iter().filter(|block| is_heading(block)).count();
-    let by_heading = breaks == 0 || headings > 3 * (breaks + 1);
+    let by_heading = is_cut_at_headings(blocks, |block| matches!(block, Block::Break));
     let mut parts: Vec<Vec<&Block>> = vec![Vec::new()];
     for block in blocks {
         let part = parts.last_mut().expect("there is always a part");
@@ -137,7 +146,7 @@ fn cut(blocks: &[Block]) -> Vec<Vec<&Block>> {
         let is_before = |block: &&Block| matches!(block, Block::Comment(_)) || is_picture(block);
         match block {
             Block::Break => parts.push(Vec::new()),
-            block if by_heading && is_heading(block) && !part.iter().all(is_before) => {
+            block if by_heading && is_large_heading(block) && !part.iter().all(is_before) => {
                 parts.push(vec![block]);
             }
             block => part.push(block),

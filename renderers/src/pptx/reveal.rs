@@ -1,6 +1,7 @@
 //! The conventions of reveal.js: `Note:` begins the speaker notes of a slide, `--` a slide below the
 //! current one, and comments such as `.element: class="fragment"` set attributes.
 
+use super::plan::{is_cut_at_headings, is_large_heading};
 use crate::Document;
 use crate::document::{Block, Inline, each_block_of, each_in};
 use crate::package::text::{flat, plain};
@@ -27,14 +28,17 @@ pub fn adapted(document: &Document) -> Option<Document> {
 }
 
 fn blocks(blocks: Vec<Block>) -> Vec<Block> {
+    let blocks = without_attributes(blocks);
+    let is_break = |block: &Block| matches!(block, Block::Break) || is_separator(block);
+    let by_heading = is_cut_at_headings(&blocks, is_break);
     let mut adapted: Vec<Block> = Vec::new();
     // The notes of the current slide, once they have begun.
     let mut notes: Option<Vec<String>> = None;
-    for block in without_attributes(blocks) {
-        let is_break = matches!(block, Block::Break) || is_separator(&block);
-        if is_break {
+    for block in blocks {
+        let is_break = is_break(&block);
+        if is_break || by_heading && is_large_heading(&block) {
             adapted.extend(notes.take().map(|lines| Block::Comment(lines.join("\n"))));
-            adapted.push(Block::Break);
+            adapted.push(if is_break { Block::Break } else { block });
         } else if let Some(lines) = notes.as_mut().filter(|_| is_plain(&block)) {
             lines.extend(flat(&[block]));
         } else if let Some(first) = note(&block).filter(|_| is_plain(&block)) {
@@ -143,6 +147,13 @@ mod tests {
         let slide = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
         assert_eq!(slides, [slide("A", "text", "said\nalso"), slide("B", "b", "more")]);
         assert!(warnings.len() == 1 && warnings[0].contains(".element"), "{warnings:?}");
+    }
+
+    #[test]
+    fn notes_end_at_a_heading_that_starts_a_slide() {
+        let (slides, _) = slides("## A\n\ntext\n\nNote:\nsaid\n\n### also\n\n## B\n\nb\n");
+        let slide = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+        assert_eq!(slides, [slide("A", "text", "said\nalso"), slide("B", "b", "")]);
     }
 
     #[test]
