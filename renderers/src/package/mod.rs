@@ -8,14 +8,14 @@
 //! - `look`: fonts and colours; `words`: words in the language of the document
 //! - `text`: inlines as plain text; `measure`: the width of text; `numerals`: numbers of lists
 //! - `fitting`, `widths`: the size and the columns of tables; `sections`: portrait and landscape
-//! - `picture`, `kind`, `upright`, `vector`: pictures; `backdrop_words`: their places on slides
+//! - `picture`, `media`, `kind`, `upright`, `vector`: pictures; `backdrop_words`: their places on
+//!   slides
 //! - `omml`, `linear`: formulas as Office Math, and on one line; `highlight`: colours of code
 //! - `reading`: reads parts back, for tests
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Cursor, Write};
 
-use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -29,6 +29,7 @@ pub mod limits;
 pub mod linear;
 pub mod look;
 pub mod measure;
+pub mod media;
 pub mod numerals;
 pub mod omml;
 pub mod picture;
@@ -45,6 +46,7 @@ pub mod words;
 pub mod xml;
 
 use kind::PictureKind;
+use media::MediaFile;
 use xml::Xml;
 
 /// Prefix of the relationship types of ECMA-376 (transitional).
@@ -96,13 +98,12 @@ impl Package {
     }
 
     /// Stores a picture under `folder`, once per content, and returns its part name.
-    pub fn store(&mut self, folder: &str, kind: PictureKind, bytes: &[u8]) -> String {
-        let hash: [u8; 32] = Sha256::digest(bytes).into();
+    pub fn store(&mut self, folder: &str, kind: PictureKind, file: &MediaFile<'_>) -> String {
         let next = self.media.len() + 1;
-        let name = self.media.entry(hash).or_insert_with(|| {
+        let name = self.media.entry(file.hash()).or_insert_with(|| {
             self.extensions.insert(kind.extension(), kind.content_type());
             let name = format!("{folder}/image{next}.{}", kind.extension());
-            self.parts.insert(name.clone(), bytes.to_vec());
+            self.parts.insert(name.clone(), file.bytes().to_vec());
             name
         });
         name.clone()
@@ -262,9 +263,12 @@ mod tests {
     #[test]
     fn a_picture_used_twice_is_stored_once() {
         let mut package = Package::default();
-        let first = package.store("word/media", PictureKind::Png, b"one");
-        assert_eq!(package.store("word/media", PictureKind::Png, b"one"), first);
-        assert_ne!(package.store("word/media", PictureKind::Png, b"two"), first);
+        let mut store = |bytes: &[u8]| {
+            package.store("word/media", PictureKind::Png, &MediaFile::of(bytes.into()))
+        };
+        let first = store(b"one");
+        assert_eq!(store(b"one"), first);
+        assert_ne!(store(b"two"), first);
     }
 
     #[test]

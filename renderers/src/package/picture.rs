@@ -1,11 +1,13 @@
 //! Pictures: format detection, size and limits.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::Cursor;
 
 use image::{ImageFormat, ImageReader};
 
 use super::kind::{PictureKind, unsupported};
+use super::media::MediaFile;
 use super::upright::{self, Upright};
 use super::vector;
 use super::warnings::Warnings;
@@ -31,9 +33,9 @@ pub const EMU_PER_PIXEL: i64 = 9_525;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture<'d> {
     pub kind: PictureKind,
-    pub bytes: Cow<'d, [u8]>,
-    /// The vector original of the rasterized `bytes`, for programs that support SVG.
-    pub vector: Option<Cow<'d, [u8]>>,
+    pub file: MediaFile<'d>,
+    /// The vector original of the rasterized `file`, for programs that support SVG.
+    pub vector: Option<MediaFile<'d>>,
     /// In pixels.
     pub width: u32,
     pub height: u32,
@@ -56,8 +58,8 @@ impl Picture<'_> {
         let vector::Raster { png, width, height } = vector::raster(&svg, fonts)?;
         Ok(Picture {
             kind: PictureKind::Png,
-            bytes: png.into(),
-            vector: Some(svg),
+            file: MediaFile::of(png.into()),
+            vector: Some(MediaFile::of(svg)),
             width,
             height,
             is_darkened: false,
@@ -125,11 +127,11 @@ pub fn blip(
     PictureStores { package, relations, folder, up }: PictureStores<'_>,
     picture: &Picture<'_>,
 ) {
-    let mut relate = |kind, bytes: &[u8]| {
-        let part = package.store(&format!("{folder}/media"), kind, bytes);
+    let mut relate = |kind, file: &MediaFile<'_>| {
+        let part = package.store(&format!("{folder}/media"), kind, file);
         relations.part("image", &part.replacen(&format!("{folder}/"), up, 1))
     };
-    let pixels = relate(picture.kind, &picture.bytes);
+    let pixels = relate(picture.kind, &picture.file);
     let vector = picture.vector.as_ref().map(|vector| relate(PictureKind::Svg, vector));
     xml.open("a:blip", &[("r:embed", &pixels)]);
     if picture.is_darkened {
@@ -152,20 +154,23 @@ fn vector_of(xml: &mut Xml, vector: &str) {
 }
 
 /// Looks up pictures and enforces the limits for all pictures of a file.
-pub struct Album<'f> {
-    fonts: &'f Fonts,
-    urls: Vec<String>,
+pub struct Album<'d> {
+    fonts: &'d Fonts,
+    /// The pictures so far by their URL, or why one cannot be drawn.
+    known: HashMap<String, Result<Picture<'d>, String>>,
+    /// The number of pictures that can be drawn.
+    pictures: usize,
     decoded_bytes: u64,
 }
 
-impl<'f> Album<'f> {
+impl<'d> Album<'d> {
     /// An empty album. `fonts` are used for the text of vector pictures.
-    pub fn new(fonts: &'f Fonts) -> Self {
-        Self { fonts, urls: Vec::new(), decoded_bytes: 0 }
+    pub fn new(fonts: &'d Fonts) -> Self {
+        Self { fonts, known: HashMap::new(), pictures: 0, decoded_bytes: 0 }
     }
 
     /// The picture for `url`, or `None` after a warning with the reason why it cannot be drawn.
-    pub fn picture<'d>(
+    pub fn picture(
         &mut self,
         document: &'d Document,
         url: &str,
@@ -181,16 +186,23 @@ impl<'f> Album<'f> {
         }
     }
 
-    fn find<'d>(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
-        let bytes = document.assets.get(url).ok_or_else(|| missing(url))?;
-        let picture = Picture::read(bytes, self.fonts)?;
-        if self.urls.iter().any(|known| known == url) {
-            return Ok(picture);
+    /// Reads a picture only once: it may be shown many times.
+    fn find(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
+        if let Some(known) = self.known.get(url) {
+            return known.clone();
         }
-        let cost = u64::from(picture.width) * u64::from(picture.height) * 4;
-        if self.urls.len() >= PICTURES {
+        let found = self.read(document, url);
+        self.known.insert(url.to_owned(), found.clone());
+        found
+    }
+
+    fn read(&mut self, document: &'d Document, url: &str) -> Result<Picture<'d>, String> {
+        let bytes = document.assets.get(url).ok_or_else(|| missing(url))?;
+        if self.pictures >= PICTURES {
             return Err(format!("a file can have at most {PICTURES} pictures"));
         }
+        let picture = Picture::read(bytes, self.fonts)?;
+        let cost = u64::from(picture.width) * u64::from(picture.height) * 4;
         if self.decoded_bytes + cost > DECODED_BYTES {
             return Err("all pictures together are too large to unpack".into());
         }
@@ -198,7 +210,7 @@ impl<'f> Album<'f> {
             decode(bytes)?;
         }
         self.decoded_bytes += cost;
-        self.urls.push(url.to_owned());
+        self.pictures += 1;
         Ok(picture)
     }
 }
@@ -257,7 +269,8 @@ fn sniff(bytes: &[u8]) -> Result<Picture<'_>, Unfit> {
         ImageFormat::Bmp => PictureKind::Bmp,
         _ => return Err(broken(unknown)),
     };
-    Ok(Picture { kind, bytes, vector: None, width, height, is_darkened: false })
+    let file = MediaFile::of(bytes);
+    Ok(Picture { kind, file, vector: None, width, height, is_darkened: false })
 }
 
 #[cfg(test)]
@@ -315,6 +328,19 @@ pub(crate) mod tests {
         ] {
             assert!(said.contains(reason), "{reason} in {said}");
         }
+    }
+
+    #[test]
+    fn a_picture_is_read_once_for_all_of_its_places() {
+        let mut document = Document::default();
+        let svg = include_bytes!("../../tests/corpus/img/diagram.svg");
+        document.assets.insert("a.svg".into(), svg.to_vec());
+        let fonts = Fonts::default();
+        let (mut album, mut warnings) = (Album::new(&fonts), Warnings::default());
+        let mut look_up = || album.picture(&document, "a.svg", &mut warnings).unwrap();
+        let pictures = [look_up(), look_up()];
+        let [one, two] = pictures.each_ref().map(|picture| picture.file.bytes().as_ptr());
+        assert_eq!(one, two, "the same bytes, not equal ones");
     }
 
     #[test]
