@@ -202,7 +202,10 @@ impl<'d> Album<'d> {
             return Err(format!("a file can have at most {PICTURES} pictures"));
         }
         let picture = Picture::read(bytes, self.fonts)?;
-        let cost = u64::from(picture.width) * u64::from(picture.height) * 4;
+        // Of a vector picture, only its pixels are unpacked.
+        let most = picture.vector.as_ref().map_or(u32::MAX, |_| vector::MAX_PIXELS.into());
+        let pixels = |length: u32| u64::from(length.min(most));
+        let cost = pixels(picture.width) * pixels(picture.height) * 4;
         if self.decoded_bytes + cost > DECODED_BYTES {
             return Err("all pictures together are too large to unpack".into());
         }
@@ -341,6 +344,18 @@ pub(crate) mod tests {
         let pictures = [look_up(), look_up()];
         let [one, two] = pictures.each_ref().map(|picture| picture.file.bytes().as_ptr());
         assert_eq!(one, two, "the same bytes, not equal ones");
+    }
+
+    #[test]
+    fn a_large_vector_picture_is_drawn() {
+        let mut document = Document::default();
+        let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='20000' height='20000'>\
+                   <rect width='9000' height='9000'/></svg>";
+        document.assets.insert("a.svg".into(), svg.into());
+        let fonts = Fonts::default();
+        let (mut album, mut warnings) = (Album::new(&fonts), Warnings::default());
+        let picture = album.picture(&document, "a.svg", &mut warnings);
+        assert_eq!(picture.map(|picture| picture.width), Some(20_000));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::pdf::fontset::Fonts;
 
 /// Rendered at twice the screen resolution, up to this many pixels per side.
 const SHARPNESS: f32 = 2.0;
-const MAX_PIXELS: f32 = 2_400.0;
+pub const MAX_PIXELS: u16 = 2_400;
 
 /// A rasterized vector picture.
 pub struct Raster {
@@ -36,7 +36,7 @@ pub fn raster(svg: &[u8], fonts: &Fonts) -> Result<Raster, String> {
     };
     let tree = Tree::from_data(svg, &options).map_err(|_| "it is damaged".to_owned())?;
     let (width, height) = (tree.size().width(), tree.size().height());
-    let scale = SHARPNESS.min(MAX_PIXELS / width.max(height));
+    let scale = SHARPNESS.min(f32::from(MAX_PIXELS) / width.max(height));
     let size = |length: f32| (length * scale).ceil().max(1.0) as u32;
     let mut pixels =
         Pixmap::new(size(width), size(height)).ok_or_else(|| "it has no size".to_owned())?;
