@@ -23,6 +23,8 @@ const NAMESPACES: [(&str, &str); 3] = [
     ("xmlns:a", "http://schemas.openxmlformats.org/drawingml/2006/main"),
     ("xmlns:r", "http://schemas.openxmlformats.org/officeDocument/2006/relationships"),
 ];
+/// The maximum length of the text of a cell, in UTF-16 units.
+const CELL_UNITS: usize = 32_767;
 /// The font size, in hundredths of a point.
 const LETTERS: &str = "1400";
 
@@ -67,16 +69,16 @@ fn workbook(chart: &Chart) -> Result<Vec<u8>, XlsxError> {
     let epoch = ExcelDateTime::from_ymd(1980, 1, 1)?;
     book.set_properties(&DocProperties::new().set_creation_datetime(&epoch));
     let sheet = book.add_worksheet();
-    sheet.write_string(0, 0, &chart.corner)?;
+    sheet.write_string(0, 0, cell(&chart.corner))?;
     for (row, name) in chart.categories.iter().enumerate() {
         match chart.xs.get(row) {
             Some(x) => sheet.write_number(row as u32 + 1, 0, *x)?,
-            None => sheet.write_string(row as u32 + 1, 0, name)?,
+            None => sheet.write_string(row as u32 + 1, 0, cell(name))?,
         };
     }
     for (at, series) in chart.series.iter().enumerate() {
         let column = at as u16 + 1;
-        sheet.write_string(0, column, &series.name)?;
+        sheet.write_string(0, column, cell(&series.name))?;
         for (row, value) in series.values.iter().enumerate() {
             if let Some(value) = value {
                 sheet.write_number(row as u32 + 1, column, *value)?;
@@ -84,6 +86,21 @@ fn workbook(chart: &Chart) -> Result<Vec<u8>, XlsxError> {
         }
     }
     book.save_to_buffer()
+}
+
+/// The text of a cell of the workbook, without what does not fit. A space ends a text that begins and
+/// ends like the markup of runs, for which it would be taken.
+fn cell(text: &str) -> String {
+    let mut units = 0;
+    let fits = text.chars().take_while(|letter| {
+        units += letter.len_utf16();
+        units < CELL_UNITS
+    });
+    let mut cell: String = fits.collect();
+    if cell.starts_with("<r>") && cell.ends_with("</r>") {
+        cell.push(' ');
+    }
+    cell
 }
 
 fn write(chart: &Chart, look: &Look, area: Area, book: Option<&str>) -> Xml {
@@ -337,5 +354,22 @@ fn letter(column: usize) -> String {
         0..26 => digit(column).to_string(),
         26..702 => format!("{}{}", digit(column / 26 - 1), digit(column)),
         _ => format!("A{}{}", digit(column / 26 - 27), digit(column)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::read::read;
+    use crate::package::reading::Parts;
+
+    #[test]
+    fn the_workbook_has_names_that_are_long_or_like_markup() {
+        let long = "n".repeat(40_000);
+        let chart = read(&format!("type: bar\n\nk,<r>a & b</r>\n{long},1")).unwrap();
+        let book = Parts::of(&workbook(&chart).unwrap());
+        let texts = book.all("xl/sharedStrings.xml", "t");
+        let texts: Vec<&str> = texts.iter().map(|text| text.text.trim()).collect();
+        assert!(texts.contains(&"<r>a & b</r>") && texts.contains(&&long[..32_766]), "{texts:?}");
     }
 }
