@@ -14,6 +14,9 @@ use crate::package::numerals::Numerals;
 use crate::package::text::{LINK_LETTERS, directions, joint, named, plain, slug, unescape};
 use crate::package::xml::Xml;
 
+/// The least font size of DrawingML, in points.
+const LEAST_SIZE: f64 = 1.0;
+
 /// The formatting of a run.
 #[expect(clippy::struct_excessive_bools, reason = "each is one attribute of a run")]
 #[derive(Debug, Clone, Copy, Default)]
@@ -140,7 +143,8 @@ impl Sheet<'_, '_> {
                     marks[*mark as usize] = true;
                     let size = match mark {
                         TextMark::Small => {
-                            format.size.or(format.own_size).map(|size| size * SMALL_SIZE)
+                            let around = format.size.or(format.own_size);
+                            around.map(|size| (size * SMALL_SIZE).max(LEAST_SIZE))
                         }
                         _ => format.size,
                     };

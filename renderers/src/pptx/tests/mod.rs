@@ -5,7 +5,7 @@ mod kept;
 use std::collections::HashSet;
 
 use super::layouts::Layout;
-use crate::document::{Block, Inline, Table};
+use crate::document::{Block, Inline, Mark, Table};
 use crate::package::picture::tests::png;
 use crate::package::reading::Parts;
 use crate::{Document, Format, Rendered, markdown, render};
@@ -399,4 +399,15 @@ fn small_letters_are_smaller_than_those_around_them() {
         let wanted = size(around).unwrap_or(inherited) * 0.85;
         assert!((size(small).unwrap() - wanted).abs() < 1.0, "{small}: {wanted}");
     }
+}
+
+/// The schema has no smaller font size than one point.
+#[test]
+fn small_letters_within_small_ones_have_a_size() {
+    let text = vec![Inline::Text("x".into())];
+    let small = (0..30).fold(text, |inner, _| vec![Inline::Marked(Mark::Small, inner)]);
+    let (parts, _) =
+        drawn(&Document { blocks: vec![Block::Paragraph(small)], ..Document::default() });
+    let runs = parts.all("ppt/slides/slide1.xml", "a:rPr");
+    assert!(runs.iter().any(|run| run.attribute("sz") == "100"), "{runs:?}");
 }
