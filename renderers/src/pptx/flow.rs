@@ -325,9 +325,28 @@ fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: CodeRoom) -> CutIt
     let letters = ((lines[0].chars().count() as f64 * share) as usize).max(1);
     let at = lines[0].char_indices().nth(letters).map_or(lines[0].len(), |(at, _)| at);
     let (one, two) = lines[0].split_at(at);
-    let rest: Vec<&str> = std::iter::once(two).chain(lines[1..].iter().copied()).collect();
+    let two = Some(two).filter(|two| !two.is_empty());
+    let rest: Vec<&str> = two.into_iter().chain(lines[1..].iter().copied()).collect();
     let language = language.map(str::to_owned);
     let code =
-        |text: String| Some(SlideItem::Code { language: language.clone(), text, size: Some(size) });
-    (code(one.to_owned()), code(rest.join("\n")))
+        |text: String| SlideItem::Code { language: language.clone(), text, size: Some(size) };
+    (Some(code(one.to_owned())), (!rest.is_empty()).then(|| code(rest.join("\n"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A template may have a place for text that is lower than a line.
+    #[test]
+    fn code_in_a_place_lower_than_a_line_ends() {
+        let code = SlideItem::Code { language: None, text: "ab\n\nc".into(), size: None };
+        let area = Area { width: 400.0, height: 10.0, ..Area::default() };
+        let text = |page: &Vec<Piece<'_>>| match &page[..] {
+            [Piece { item: SlideItem::Code { text, .. }, .. }] => text.clone(),
+            _ => panic!("{page:?}"),
+        };
+        let pages: Vec<String> = flow(vec![code], area, 1.0).iter().map(text).collect();
+        assert_eq!(pages, ["a", "b", "", "c"]);
+    }
 }
