@@ -195,7 +195,10 @@ fn cut_text(
         let share = left / para_height(&first, width, CUT_SCALE) * 0.9;
         let letters = (plain(&first.content).chars().count() as f64 * share) as usize;
         let (one, two) = cut(first.content, letters.max(1));
-        tail.insert(0, Para { level, mark: ParaMark::None, voice, content: two });
+        // A formula is not cut.
+        if !two.is_empty() {
+            tail.insert(0, Para { level, mark: ParaMark::None, voice, content: two });
+        }
         paras.push(Para { level, mark, voice, content: one });
     }
     let some = |paras: Vec<Para>| Some(paras).filter(|p| !p.is_empty());
@@ -336,6 +339,15 @@ fn cut_line<'d>(language: Option<&str>, lines: &[&str], room: CodeRoom) -> CutIt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_empty_slide_follows_a_formula_that_is_higher_than_a_slide() {
+        let source = format!("\\begin{{matrix}}{}1\\end{{matrix}}", r"1\\".repeat(40));
+        let para = Para { content: vec![Inline::Math(source)], ..Para::default() };
+        let area = Area { width: 800.0, height: 374.0, ..Area::default() };
+        assert!(para_height(&para, area.width, CUT_SCALE) > area.height);
+        assert_eq!(flow(vec![SlideItem::Text(vec![para])], area, 1.0).len(), 1);
+    }
 
     /// A template may have a place for text that is lower than a line.
     #[test]
