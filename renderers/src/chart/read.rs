@@ -7,8 +7,8 @@ use crate::records::Records;
 pub fn read(text: &str) -> Result<Chart, String> {
     let lines = text.lines().map(str::trim);
     let is_option = |line: &&str| line.split_once(':').is_some_and(|(key, _)| is_key(key));
-    let head: Vec<&str> = lines.clone().take_while(|l| l.is_empty() || is_option(l)).collect();
-    let body: Vec<&str> = lines.skip(head.len()).filter(|line| !line.is_empty()).collect();
+    let head: Vec<&str> = lines.take_while(|l| l.is_empty() || is_option(l)).collect();
+    let body = rows(text, head.len());
     let mut chart = Chart {
         kind: ChartKind::Bar,
         is_stacked: false,
@@ -37,6 +37,14 @@ pub fn read(text: &str) -> Result<Chart, String> {
     table(&mut chart, &body)?;
     combine(&mut chart, &lines)?;
     check(chart)
+}
+
+/// The lines of the table below `head` other lines. A tab at the beginning of one is the end of an
+/// empty cell, unless all of them begin with one.
+fn rows(text: &str, head: usize) -> Vec<&str> {
+    let lines = || text.lines().skip(head).filter(|line| !line.trim().is_empty());
+    let is_indented = lines().all(|line| line.starts_with('\t'));
+    lines().map(|line| if is_indented { line.trim() } else { line.trim_end() }).collect()
 }
 
 /// The series that are drawn as lines over bars.
@@ -161,17 +169,34 @@ fn table(chart: &mut Chart, lines: &[&str]) -> Result<(), String> {
 
 /// Converts the rows of a Markdown table to cells; other rows are CSV.
 fn cells(lines: &[&str]) -> Vec<Vec<String>> {
-    if !lines.first().is_some_and(|line| line.starts_with('|')) {
+    if !lines.first().is_some_and(|line| line.trim_start().starts_with('|')) {
         let rows: Vec<_> = Records::of(&lines.join("\n")).collect();
         let trimmed = |row: Vec<String>| row.iter().map(|c| c.trim().to_owned()).collect();
         return rows.into_iter().map(trimmed).collect();
     }
+    let lines = lines.iter().map(|line| line.trim());
     let is_rule = |line: &str| line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '));
-    let row = |line: &&str| {
-        let cells = line.trim_matches('|').split('|');
-        cells.map(|cell| cell.trim().to_owned()).collect()
-    };
-    lines.iter().filter(|line| !is_rule(line)).map(row).collect()
+    lines.filter(|line| !is_rule(line)).map(between_bars).collect()
+}
+
+/// The cells of a row of a Markdown table, in which `\|` is a bar within a cell.
+fn between_bars(line: &str) -> Vec<String> {
+    let mut cells = Vec::new();
+    let mut cell = String::new();
+    let mut letters = line.strip_prefix('|').unwrap_or(line).chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if letters.next_if_eq(&'|').is_some() => cell.push('|'),
+            '|' => cells.push(std::mem::take(&mut cell)),
+            letter => cell.push(letter),
+        }
+    }
+    cells.push(cell);
+    // Bars at the end have no cells after them.
+    while cells.len() > 1 && cells.last().is_some_and(String::is_empty) {
+        cells.pop();
+    }
+    cells.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
 fn value(text: &str) -> Result<Option<f64>, String> {
@@ -241,6 +266,23 @@ mod tests {
         assert_eq!(chart.series[1].values, [Some(2.0), Some(3.0)]);
         let table = read("type: scatter\n| x | y |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |").unwrap();
         assert_eq!((table.xs, table.series[0].values.len()), (vec![1.0, 3.0], 2));
+    }
+
+    #[test]
+    fn an_empty_first_cell_and_a_bar_within_a_cell_stay() {
+        for rows in [
+            "\tNorth\tSouth\nQ1\t1\t2",
+            "  \tNorth\tSouth\n  Q1\t1\t2",
+            "\tQ,North,South\n\tQ1,1,2",
+            "||North|South|\n|-|-|-|\n|Q1|1|2||",
+        ] {
+            let chart = read(&format!("type: bar\n\n{rows}")).unwrap();
+            let names = [&chart.categories[0], &chart.series[0].name, &chart.series[1].name];
+            assert_eq!(names, ["Q1", "North", "South"], "{rows}");
+            assert_eq!(chart.series[1].values, [Some(2.0)], "{rows}");
+        }
+        let chart = read("| Team | A\\|B |\n|---|---|\n| x \\| y | 1 |").unwrap();
+        assert_eq!((chart.categories[0].as_str(), chart.series[0].name.as_str()), ("x | y", "A|B"));
     }
 
     #[test]
