@@ -1,7 +1,14 @@
 //! The properties of every Office file: title, author, language and date of the document.
 
+use std::ops::RangeInclusive;
+
+use chrono::Datelike as _;
+
 use super::{Package, Relations, xml::Xml};
 use crate::document::Meta;
+
+/// The years of dates that Windows knows. Those after it have more digits than the schema allows.
+const YEARS: RangeInclusive<i32> = 1601..=9999;
 
 /// Adds `docProps/core.xml` and `docProps/app.xml` and relates them to the package.
 ///
@@ -43,7 +50,7 @@ fn core_properties(meta: &Meta) -> Xml {
     if !meta.keywords.is_empty() {
         xml.leaf("cp:keywords", &[], &meta.keywords.join(", "));
     }
-    if let Some(date) = meta.date {
+    if let Some(date) = meta.date.filter(|date| YEARS.contains(&date.year())) {
         let instant = format!("{}T00:00:00Z", date.format("%Y-%m-%d"));
         for name in ["dcterms:created", "dcterms:modified"] {
             xml.leaf(name, &[("xsi:type", "dcterms:W3CDTF")], &instant);
@@ -60,4 +67,21 @@ fn app_properties() -> Xml {
     xml.leaf("Application", &[], "Countersign");
     xml.close();
     xml
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDate;
+
+    use super::*;
+
+    #[test]
+    fn only_dates_that_the_schema_allows_are_written() {
+        let written = |year: i32| {
+            let date = NaiveDate::from_ymd_opt(year, 1, 2);
+            let core = core_properties(&Meta { date, ..Meta::default() });
+            String::from_utf8(core.finish()).unwrap().contains("-01-02T00:00:00Z</dcterms:created>")
+        };
+        assert_eq!([0, 1600, 2026, 12_026].map(written), [false, false, true, false]);
+    }
 }
