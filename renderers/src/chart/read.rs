@@ -1,6 +1,7 @@
 //! Parses the text of a chart block.
 
 use super::{Chart, ChartKind, Labels, Series, VALUES};
+use crate::package::text::unquoted;
 use crate::records::Records;
 
 /// Parses the block. The error is the end of a sentence that names the wrong line and the reason.
@@ -27,7 +28,7 @@ pub fn read(text: &str) -> Result<Chart, String> {
     let mut lines = Lines::default();
     for line in head.into_iter().filter(|line| !line.is_empty()) {
         let (key, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.trim().trim_matches(['"', '\'']);
+        let value = unquoted(value);
         match key.trim().to_lowercase().as_str() {
             "type" => lines.is_wanted = kind(&mut chart, &value.to_lowercase())?,
             "lines" => lines.names = value.split(',').map(|name| name.trim().to_owned()).collect(),
@@ -295,6 +296,9 @@ mod tests {
         assert!(!line.is_horizontal && !line.shows_values());
         assert_eq!(chart("type: area\nstacked: true").kind, ChartKind::Area);
         assert!(read("type: donut\n\nk,S\na,1").unwrap().is_round());
+        let titled = chart("title: \"New\" cars\ny: Height in '");
+        assert_eq!(titled.title.as_deref(), Some("\"New\" cars"));
+        assert_eq!(titled.y.as_deref(), Some("Height in '"));
     }
 
     #[test]

@@ -88,6 +88,18 @@ pub fn named(url: &str, alt: &str, title: &str) -> String {
     if title.is_empty() || title == name { name.to_owned() } else { format!("{name} ({title})") }
 }
 
+/// A value without the quotation marks around it. Those of a word in it stay.
+pub fn unquoted(value: &str) -> &str {
+    let value = value.trim();
+    let within = |mark: char| {
+        let inside = value.strip_prefix(mark)?.strip_suffix(mark)?;
+        // Marks are escaped as in YAML.
+        let is_whole = !inside.replace("\\\"", "").replace("''", "").contains(mark);
+        is_whole.then_some(inside)
+    };
+    ['"', '\''].into_iter().find_map(within).unwrap_or(value)
+}
+
 /// Whether a comment is a page break.
 pub fn begins_page(comment: &str) -> bool {
     matches!(comment.trim(), "pagebreak" | "page-break" | "newpage")
@@ -274,6 +286,21 @@ mod tests {
         assert_eq!(slug("Ünï, 中文!", &mut seen), "ünï-中文");
         assert_eq!(slug("Tables TBL-2001", &mut seen), "tables-tbl-2001-1");
         assert_eq!(unescape("%C3%BCn%C3%AF%"), "ünï%");
+    }
+
+    #[test]
+    fn only_quotation_marks_around_a_value_are_removed() {
+        for (value, wanted) in [
+            (" \"A: b\" ", "A: b"),
+            ("'x'", "x"),
+            ("The \"best\"", "The \"best\""),
+            ("\"A\" and \"B\"", "\"A\" and \"B\""),
+            ("Height of 6'", "Height of 6'"),
+            ("\"", "\""),
+            ("\"\"", ""),
+        ] {
+            assert_eq!(unquoted(value), wanted);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Directives of Marp, in comments of a slide and in the front matter.
 
 use crate::document::{Color, Meta};
-use crate::package::text::begins_page;
+use crate::package::text::{begins_page, unquoted};
 
 /// What directives set. Those that begin with `_` apply to one slide, others until they change.
 #[derive(Debug, Clone, Default)]
@@ -123,7 +123,7 @@ pub fn read(comment: &str) -> Option<Vec<(String, String)>> {
         let (key, value) = line.split_once(':')?;
         let key = key.trim();
         let known = KEYS.contains(&key.strip_prefix('_').unwrap_or(key));
-        known.then(|| (key.to_owned(), value.trim().trim_matches(['"', '\'']).to_owned()))
+        known.then(|| (key.to_owned(), unquoted(value).to_owned()))
     });
     parsed.collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
@@ -160,6 +160,13 @@ mod tests {
         assert_eq!(text("#fA0").as_deref(), Some("FFAA00"));
         assert_eq!(text("Navy").as_deref(), Some("000080"));
         assert_eq!(text("var(--x)"), None);
+    }
+
+    #[test]
+    fn quotation_marks_within_a_value_stay() {
+        let read = |comment: &str| super::read(comment).unwrap().remove(0).1;
+        assert_eq!(read("footer: \"a: b\""), "a: b");
+        assert_eq!(read("footer: Project \"Blue\""), "Project \"Blue\"");
     }
 
     #[test]
