@@ -200,6 +200,9 @@ fn between_bars(line: &str) -> Vec<String> {
     cells.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
+/// The magnitudes of values: the sums and shares of them are numbers too.
+const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-300..=1e300;
+
 fn value(text: &str) -> Result<Option<f64>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -208,7 +211,7 @@ fn value(text: &str) -> Result<Option<f64>, String> {
     let digits = text.trim_start_matches(['$', '€', '£', '¥']).trim_end_matches('%').trim();
     let digits = digits.replace(['_', '\u{a0}'], "");
     let value: Option<f64> = ungrouped(&digits).unwrap_or(digits).parse().ok();
-    match value.filter(|value| value.is_finite()) {
+    match value.filter(|value| *value == 0.0 || MAGNITUDES.contains(&value.abs())) {
         Some(value) => Ok(Some(value)),
         None => Err(format!("“{text}” is not a number such as 1250 or -0.5")),
     }
@@ -349,6 +352,8 @@ mod tests {
             ("type: radar\na,b\nc,1", "not “radar”"),
             ("type: bar", "no rows"),
             ("a,b\nc,many", "“many” is not a number"),
+            ("a,b\nc,1e308\nd,-1e308", "“1e308” is not a number"),
+            ("a,b\nc,5e-324", "“5e-324” is not a number"),
             ("a,b\nc,1,2", "more values"),
             ("a,b\nc,", "no values"),
             ("type: pie\na,b,c\nd,1,2", "one series"),

@@ -167,7 +167,13 @@ mod tests {
             "stacked area",
         ];
         for kind in kinds {
-            for rows in ["k,S <&>\n1,5\n2,\n3,7.5", "k,S\n0,1", "k,S\n1,0.00001\n2,1e12"] {
+            for rows in [
+                "k,S <&>\n1,5\n2,\n3,7.5",
+                "k,S\n0,1",
+                "k,S\n1,0.00001\n2,1e12",
+                "k,S\n1,1e-300\n2,1e300",
+                "k,S\n1e300,1e-300\n-1e300,1e-300",
+            ] {
                 let chart =
                     read(&format!("type: {kind}\ntitle: \"T\"\nx: X\ny: Y\n{rows}")).unwrap();
                 let svg = String::from_utf8(draw(&chart, &colors, "A").svg).unwrap();
