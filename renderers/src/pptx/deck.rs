@@ -6,10 +6,11 @@ use super::frames::Frames;
 use super::geometry::Geometry;
 use super::heights::LARGEST;
 use crate::Document;
-use crate::document::SlideTemplate;
+use crate::document::{Block, Inline, SlideTemplate, each_block_of};
 use crate::package::Package;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
+use crate::package::text::{plain, slug};
 use crate::package::warnings::Warnings;
 use crate::pdf::fontset::Fonts;
 
@@ -27,6 +28,9 @@ pub struct Deck<'d> {
     pub charts: usize,
     /// The largest scale of text on the slides of the current topic.
     pub scale: f64,
+    /// The anchors of all headings, keyed by the address of their text: the document is borrowed and
+    /// does not move while it is drawn.
+    pub headings: HashMap<*const Inline, String>,
     /// The slide number (counted from one) of each anchor.
     pub anchors: HashMap<String, usize>,
 }
@@ -56,9 +60,21 @@ impl<'d> Deck<'d> {
             fonts,
             charts: 0,
             scale: LARGEST,
+            headings: headings(document),
             anchors: HashMap::new(),
         }
     }
+}
+
+/// The anchors of headings: those of a repeated one have numbers, in the order of the document.
+fn headings(document: &Document) -> HashMap<*const Inline, String> {
+    let (mut headings, mut seen) = (HashMap::new(), HashMap::new());
+    each_block_of(&document.blocks, &mut |block| {
+        if let Block::Heading { content, .. } = block {
+            headings.insert(content.as_ptr(), slug(&plain(content), &mut seen));
+        }
+    });
+    headings
 }
 
 /// The masters and layouts of the document's template.

@@ -11,7 +11,7 @@ use super::layouts::Layout;
 use super::page::{Piece, SlidePage};
 use super::plan::{Class, Slide};
 use crate::document::{Block, Inline, each_block_of};
-use crate::package::text::{caption_of, cut, plain, slug};
+use crate::package::text::{caption_of, cut, plain};
 
 /// Longer titles are shortened.
 const TITLE_LETTERS: usize = 160;
@@ -39,7 +39,7 @@ impl<'d> Deck<'d> {
         let footer = slide.setting.edge();
         let title = slide.title.clone().unwrap_or(name);
         let title = self.shorten(title);
-        let mut anchors = anchors(&slide);
+        let mut anchors = self.heading_anchors(&slide);
         anchors.extend(self.captions(&slide));
         let (layout, placed) = placed;
         let pages = placed.into_iter().enumerate().map(|(at, pieces)| SlidePage {
@@ -162,6 +162,21 @@ fn choose_layout(mut page: SlidePage<'_>) -> SlidePage<'_> {
 }
 
 impl Deck<'_> {
+    /// The anchors of the headings on a slide.
+    fn heading_anchors(&self, slide: &Slide<'_>) -> Vec<String> {
+        let blocks = slide.blocks.iter().flat_map(|block| match block {
+            Block::Columns(columns) => columns.iter().flatten().collect(),
+            block => vec![*block],
+        });
+        let inner = blocks.filter_map(|block| match block {
+            Block::Heading { content, .. } => Some(content.as_slice()),
+            _ => None,
+        });
+        let title = slide.above.iter().copied().chain(slide.heading.map(|(_, title)| title));
+        let anchor = |heading: &[Inline]| self.headings.get(&heading.as_ptr()).cloned();
+        title.chain(inner).filter_map(anchor).collect()
+    }
+
     /// The anchors of the captions on a slide.
     fn captions(&self, slide: &Slide<'_>) -> Vec<String> {
         let mut anchors = Vec::new();
@@ -174,20 +189,6 @@ impl Deck<'_> {
         }
         anchors
     }
-}
-
-fn anchors(slide: &Slide<'_>) -> Vec<String> {
-    let blocks = slide.blocks.iter().flat_map(|block| match block {
-        Block::Columns(columns) => columns.iter().flatten().collect(),
-        block => vec![*block],
-    });
-    let inner = blocks.filter_map(|block| match block {
-        Block::Heading { content, .. } => Some(plain(content)),
-        _ => None,
-    });
-    let above = slide.above.iter().map(|title| plain(title));
-    let title = above.chain(slide.heading.map(|(_, title)| plain(title)));
-    title.chain(inner).map(|text| slug(&text, &mut HashMap::new())).collect()
 }
 
 /// A name for a slide that has no heading.

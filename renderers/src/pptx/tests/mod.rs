@@ -240,6 +240,14 @@ fn links_lead_out_and_to_slides() {
 }
 
 #[test]
+fn links_lead_to_repeated_headings() {
+    let (parts, rendered) = deck("# A\n\n[b](#b-1)\n\n# B\n\none\n\n## B\n\ntwo");
+    let rels = parts.all("ppt/slides/_rels/slide1.xml.rels", "Relationship");
+    assert!(rels.iter().any(|r| r.attribute("Target") == "slide3.xml"), "{rels:?}");
+    assert_eq!(rendered.warnings, Vec::<&str>::new());
+}
+
+#[test]
 fn pictures_stand_beside_text_with_their_alt_and_missing_ones_are_named() {
     let (parts, rendered) = deck("# A\n\n- text\n\n![alt](a.png)\n\n# B\n\n![gone](b.png)");
     let first = "ppt/slides/slide1.xml";
