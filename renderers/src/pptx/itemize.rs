@@ -5,7 +5,7 @@ use std::slice;
 use super::deck::Deck;
 use super::heights::{CELL_FORM, MIN_TABLE};
 use super::icons::{has_words, is_icon};
-use super::items::{Para, ParaMark, ParaVoice, SlideItem};
+use super::items::{LIST_NUMBERS, Para, ParaMark, ParaVoice, SlideItem};
 use super::plan::{Class, Slide, byline};
 use crate::document::{Alert, Block, Definition, Inline, Item as ListItem, List, Table, each_in};
 use crate::package::fitting::{Rooms, fit};
@@ -230,6 +230,11 @@ impl<'d> ItemCollector<'_, 'd> {
     fn list(&mut self, list: &List, at: At) {
         if at.level >= LEVELS {
             let warning = format!("Lists deeper than {LEVELS} levels stay on the last level.");
+            self.deck.warnings.add(warning);
+        }
+        if let Some(start) = list.start.filter(|start| !LIST_NUMBERS.contains(start)) {
+            let shown = start.clamp(*LIST_NUMBERS.start(), *LIST_NUMBERS.end());
+            let warning = format!("A list that begins with {start} begins with {shown} on slides.");
             self.deck.warnings.add(warning);
         }
         self.lists += 1;

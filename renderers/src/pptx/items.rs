@@ -1,8 +1,13 @@
 //! The few item types of slides.
 
+use std::ops::RangeInclusive;
+
 use crate::chart::Chart;
 use crate::document::{Alert, Inline, PictureWidth, Table};
 use crate::package::picture::Picture;
+
+/// The numbers with which a list can begin.
+pub const LIST_NUMBERS: RangeInclusive<u64> = 1..=32_767;
 
 /// An item with its own position on a slide.
 #[derive(Debug, Clone)]

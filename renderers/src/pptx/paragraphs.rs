@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::heights::{FIGURE, INDENT, SMALL, hang, size};
-use super::items::{Para, ParaMark, ParaVoice};
+use super::items::{LIST_NUMBERS, Para, ParaMark, ParaVoice};
 use super::markup::fill;
 use super::sheet::Sheet;
 use crate::document::{Align, Color, Inline, Mark as TextMark};
@@ -350,7 +350,8 @@ fn properties(xml: &mut Xml, para: &Para, starts: &mut HashMap<usize, u64>, shif
             xml.empty("a:buChar", &[("char", if done { "☒" } else { "☐" })]);
         }
         ParaMark::Number { list, value, .. } => {
-            let start = starts.entry(list).or_insert(value.clamp(1, 32_767)).to_string();
+            let value = value.clamp(*LIST_NUMBERS.start(), *LIST_NUMBERS.end());
+            let start = starts.entry(list).or_insert(value).to_string();
             let kind = match Numerals::of(para.level) {
                 Numerals::Digits => "arabicPeriod",
                 Numerals::Letters => "alphaLcPeriod",

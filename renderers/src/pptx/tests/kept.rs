@@ -133,6 +133,15 @@ fn comments_anywhere_become_speaker_notes() {
 }
 
 #[test]
+fn a_list_with_other_numbers_is_reported() {
+    let (_, rendered) = deck("# A\n\n0. x\n1. y\n\n# B\n\n40000. z\n\n# C\n\n32767. z");
+    let warnings: Vec<_> = rendered.warnings.iter().map(ToString::to_string).collect();
+    let wanted = ["with 0 begins with 1 on", "with 40000 begins with 32767 on"];
+    assert_eq!(warnings.len(), wanted.len(), "{warnings:?}");
+    assert!(warnings.iter().zip(wanted).all(|(one, wanted)| one.contains(wanted)), "{warnings:?}");
+}
+
+#[test]
 fn a_link_to_nowhere_is_named() {
     let (_, rendered) = deck("# A\n\n[x](#nowhere)");
     assert!(rendered.warnings[0].to_string().contains("#nowhere"), "{:?}", rendered.warnings);
