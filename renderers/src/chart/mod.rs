@@ -189,10 +189,30 @@ impl Chart {
         format_of(&self.extremes())
     }
 
-    /// The format of the values of a series in Office.
-    pub fn format_of(&self, series: &Series) -> &'static str {
+    /// The same of the axis at the right.
+    pub fn right_axis_format(&self) -> &'static str {
+        format_of(&self.right_extremes())
+    }
+
+    /// The format of the values of a series in Office, with the decimals that it has.
+    pub fn value_format(&self, series: &Series) -> &'static str {
         let is_right = series.is_line && self.y2.is_some();
-        if is_right { format_of(&self.right_extremes()) } else { self.axis_format() }
+        let format = if is_right { self.right_axis_format() } else { self.axis_format() };
+        if format == GENERAL {
+            return format;
+        }
+        let decimals = |value: &f64| {
+            let text = number(*value);
+            let decimals = text.split_once('.').map(|(_, decimals)| decimals);
+            decimals.filter(|decimals| !decimals.contains('e')).map_or(0, str::len)
+        };
+        match series.values.iter().flatten().map(decimals).max().unwrap_or(0) {
+            0 => format,
+            1 => "#,##0.0",
+            2 => "#,##0.00",
+            3 => "#,##0.000",
+            _ => "#,##0.0000",
+        }
     }
 
     fn name(&self) -> &'static str {
@@ -208,9 +228,12 @@ impl Chart {
     }
 }
 
+/// The format of Office that shows a number as it is.
+const GENERAL: &str = "General";
+
 fn format_of(values: &[f64]) -> &'static str {
     let is_large = values.iter().any(|value| value.abs() >= 1_000.0);
-    if is_large { "#,##0" } else { "General" }
+    if is_large { "#,##0" } else { GENERAL }
 }
 
 /// A value formatted for labels: with thousands separators and at most four decimals.
@@ -229,4 +252,17 @@ pub fn number(value: f64) -> String {
         shown.push(digit);
     }
     if rest.is_empty() { shown } else { format!("{shown}.{rest}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read::read;
+
+    #[test]
+    fn values_with_separators_keep_their_decimals() {
+        let chart = read("type: combo\ny2: R\n\nk,A,B,C\na,1200,1200.25,0.5\nb,3,0.4,7").unwrap();
+        let formats = chart.series.iter().map(|series| chart.value_format(series));
+        assert_eq!(formats.collect::<Vec<_>>(), ["#,##0", "#,##0.00", "General"]);
+        assert_eq!([chart.axis_format(), chart.right_axis_format()], ["#,##0", "General"]);
+    }
 }

@@ -90,8 +90,7 @@ fn right(xml: &mut Xml, chart: &Chart, look: &Look) {
     if let Some(title) = &chart.y2 {
         titled(xml, title, "1200");
     }
-    let line_series = chart.series.iter().find(|series| series.is_line);
-    ticks(xml, line_series.map_or("General", |series| chart.format_of(series)), "nextTo");
+    ticks(xml, chart.right_axis_format(), "nextTo");
     line(xml, look.line, "9525");
     val(xml, "c:crossAx", across);
     val(xml, "c:crosses", "max");

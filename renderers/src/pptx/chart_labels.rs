@@ -12,7 +12,7 @@ pub fn labels(xml: &mut Xml, chart: &Chart, series: &Series, color: Color) {
         return;
     }
     xml.open("c:dLbls", &[]);
-    let format = chart.format_of(series);
+    let format = chart.value_format(series);
     xml.empty("c:numFmt", &[("formatCode", format), ("sourceLinked", "0")]);
     xml.raw("<c:spPr><a:noFill/><a:ln><a:noFill/></a:ln></c:spPr>");
     if (chart.kind == ChartKind::Area || chart.is_stacked) && !series.is_line {

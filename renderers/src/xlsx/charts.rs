@@ -64,8 +64,7 @@ impl Pages<'_> {
         label(&mut native, chart);
         if chart.is_combined() {
             if let Some(title) = &chart.y2 {
-                let format = chart.series.iter().find(|series| series.is_line);
-                let format = format.map_or("General", |series| chart.format_of(series));
+                let format = chart.right_axis_format();
                 native.y2_axis().set_name(&literal(title)).set_num_format(format);
             }
             native.combine(&lines);
@@ -128,7 +127,7 @@ fn paint(series: &mut ChartSeries, chart: &Chart, at: usize, look: &Look) {
     let kind = if one.is_line { ChartKind::Line } else { chart.kind };
     if chart.shows_values_of(one) && kind != ChartKind::Scatter {
         let mut label = ChartDataLabel::new();
-        label.show_value().set_num_format(chart.format_of(one));
+        label.show_value().set_num_format(chart.value_format(one));
         if kind == ChartKind::Area || (kind == ChartKind::Bar && chart.is_stacked) {
             label.set_font(ChartFont::new().set_color(look::color(own.contrasting())));
         }
