@@ -15,6 +15,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Cursor, Write};
+use std::net::Ipv6Addr;
+use std::ops::Range;
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -229,9 +231,12 @@ impl Relations {
 /// The URL as ASCII: characters not allowed in a URI are percent-encoded; existing encoding is
 /// kept.
 pub fn address(url: &str) -> String {
+    let url = url.trim();
     let mut safe = String::with_capacity(url.len());
-    for byte in url.trim().bytes() {
+    let literal = ip_literal(url).unwrap_or_default();
+    for (at, byte) in url.bytes().enumerate() {
         match byte {
+            _ if literal.contains(&at) => safe.push(byte as char),
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => safe.push(byte as char),
             _ if b"-._~:/?#@!$&'()*+,;=%".contains(&byte) => safe.push(byte as char),
             _ => {
@@ -241,6 +246,16 @@ pub fn address(url: &str) -> String {
         }
     }
     mend_percents(&safe)
+}
+
+/// The place of an IPv6 address as a host, which has brackets.
+fn ip_literal(url: &str) -> Option<Range<usize>> {
+    let from = url.find("//")? + 2;
+    let end = url[from..].find(['/', '?', '#']).map_or(url.len(), |at| from + at);
+    let open = from + url[from..end].find('[')?;
+    let close = open + url[open..end].find(']')?;
+    url[open + 1..close].parse::<Ipv6Addr>().ok()?;
+    Some(open..close + 1)
 }
 
 /// Encodes each `%` that does not begin an escape, because Word rejects such a package.
@@ -276,6 +291,8 @@ mod tests {
         assert_eq!(address("https://e.org/ä?b=1&c=%20"), "https://e.org/%C3%A4?b=1&c=%20");
         assert_eq!(address("https://e.org/100%"), "https://e.org/100%25");
         assert_eq!(address("https://e.org/a b|c\u{1}"), "https://e.org/a%20b%7Cc%01");
+        assert_eq!(address(" http://[::1]:80/[a]"), "http://[::1]:80/%5Ba%5D");
+        assert_eq!(address("http://[a]/"), "http://%5Ba%5D/");
     }
 
     #[test]
