@@ -69,7 +69,8 @@ impl<'d> Deck<'d> {
         (slide, backdrops.collect())
     }
 
-    /// The pictures of a block that has nothing else; `None` for other blocks.
+    /// The pictures of a block that has nothing else; `None` for other blocks, and for pictures that
+    /// are shown as their text.
     fn pictures_of(&mut self, block: &'d Block) -> Option<Vec<(BackdropWords, Picture<'d>)>> {
         let Block::Paragraph(content) = block else { return None };
         let mut found = Vec::new();
@@ -85,12 +86,14 @@ impl<'d> Deck<'d> {
         if found.is_empty() {
             return None;
         }
-        // A picture that is missing is named by a warning; its words place it and say nothing.
+        // A picture that is missing is named by a warning; the words that place it say nothing.
+        let has_alt = found.iter().any(|(_, words)| !words.alt.is_empty());
         let read = |(url, words): (&'d String, BackdropWords)| {
             let picture = self.album.picture(document, url, &mut self.warnings)?;
             Some((words, picture))
         };
-        Some(found.into_iter().filter_map(read).collect())
+        let pictures: Vec<_> = found.into_iter().filter_map(read).collect();
+        (!pictures.is_empty() || !has_alt).then_some(pictures)
     }
 
     /// The colours of a slide. Text on a picture is white, and the picture is darkened.

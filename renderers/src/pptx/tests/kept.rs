@@ -133,6 +133,13 @@ fn comments_anywhere_become_speaker_notes() {
 }
 
 #[test]
+fn a_missing_background_is_shown_as_its_text() {
+    let (parts, rendered) = deck("# A\n\n![bg right A boat](b.png)\n\n![bg](b.png)\n\ntext");
+    assert_eq!(text(&parts, 1), "A[A boat]text");
+    assert!(rendered.warnings[0].to_string().contains("b.png"), "{:?}", rendered.warnings);
+}
+
+#[test]
 fn a_list_with_other_numbers_is_reported() {
     let (_, rendered) = deck("# A\n\n0. x\n1. y\n\n# B\n\n40000. z\n\n# C\n\n32767. z");
     let warnings: Vec<_> = rendered.warnings.iter().map(ToString::to_string).collect();
