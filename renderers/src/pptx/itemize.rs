@@ -266,6 +266,9 @@ impl<'d> ItemCollector<'_, 'd> {
     }
 
     fn table(&mut self, table: &Table) {
+        if columns(table) == 0 {
+            return;
+        }
         for cell in rows(table).flatten() {
             each_in(cell, &mut |inline| self.mention(inline));
         }

@@ -140,6 +140,17 @@ fn a_missing_background_is_shown_as_its_text() {
 }
 
 #[test]
+fn a_table_without_columns_is_not_drawn() {
+    let blocks = vec![
+        Block::Table(Table::default()),
+        Block::Table(Table { rows: vec![Vec::new()], ..Table::default() }),
+        Block::Paragraph(vec![Inline::Text("x".into())]),
+    ];
+    let (parts, _) = drawn(&Document { blocks, ..Document::default() });
+    assert!(parts.all("ppt/slides/slide1.xml", "a:tbl").is_empty());
+}
+
+#[test]
 fn a_list_with_other_numbers_is_reported() {
     let (_, rendered) = deck("# A\n\n0. x\n1. y\n\n# B\n\n40000. z\n\n# C\n\n32767. z");
     let warnings: Vec<_> = rendered.warnings.iter().map(ToString::to_string).collect();
