@@ -138,9 +138,17 @@ pub fn language(meta: &Meta) -> &str {
     }
 }
 
+/// The languages that are written from right to left.
+const RTL: [&str; 11] = ["ar", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi"];
+
 /// Whether the language is written from right to left.
 pub fn is_rtl(language: &str) -> bool {
-    ["ar", "fa", "he", "ur"].contains(&language.split('-').next().unwrap_or_default())
+    RTL.contains(&primary(language).as_str())
+}
+
+/// The first part of a tag, such as `zh` of `zh-Hant-TW`. Upper and lower case mean the same.
+fn primary(language: &str) -> String {
+    language.split('-').next().unwrap_or_default().to_ascii_lowercase()
 }
 
 /// Whether a document mostly runs from right to left: by its language, or by most of its letters.
@@ -164,15 +172,17 @@ pub fn is_mostly_rtl(document: &Document) -> bool {
 /// The language of the ideographs: the document's own if it uses them, otherwise Chinese.
 pub fn east_asian_language(meta: &Meta) -> &str {
     let language = language(meta);
-    let ours = ["zh", "ja", "ko"].iter().any(|prefix| language.starts_with(prefix));
-    if ours { language } else { "zh-CN" }
+    if ["zh", "ja", "ko"].contains(&primary(language).as_str()) { language } else { "zh-CN" }
 }
 
 fn east_asian(language: &str) -> &'static str {
-    match language {
-        _ if language.starts_with("ja") => "Yu Gothic",
-        _ if language.starts_with("ko") => "Malgun Gothic",
-        "zh-TW" | "zh-HK" | "zh-Hant" => "Microsoft JhengHei",
+    let tag = language.to_ascii_lowercase();
+    let has = |part: &str| tag.split('-').skip(1).any(|other| other == part);
+    let is_traditional = !has("hans") && ["hant", "tw", "hk", "mo"].into_iter().any(has);
+    match primary(language).as_str() {
+        "ja" => "Yu Gothic",
+        "ko" => "Malgun Gothic",
+        "zh" if is_traditional => "Microsoft JhengHei",
         _ => "Microsoft YaHei",
     }
 }
@@ -211,7 +221,12 @@ mod tests {
     fn the_language_chooses_the_ideographs() {
         let meta = |language: &str| Meta { language: Some(language.into()), ..Meta::default() };
         assert_eq!(look(&meta("ja")).east_asian, "Yu Gothic");
-        assert_eq!(look(&meta("zh-TW")).east_asian, "Microsoft JhengHei");
+        for traditional in ["zh-TW", "zh-tw", "zh-Hant-TW", "zh-MO"] {
+            assert_eq!(look(&meta(traditional)).east_asian, "Microsoft JhengHei");
+        }
+        assert_eq!(look(&meta("zh-Hans-HK")).east_asian, "Microsoft YaHei");
+        assert!(is_rtl("AR-EG") && is_rtl("yi") && !is_rtl("en"));
+        assert_eq!(east_asian_language(&meta("JA")), "JA");
         assert_eq!(language(&meta("en\"><x")), "en-US");
         assert_eq!(east_asian_language(&meta("de")), "zh-CN");
     }
