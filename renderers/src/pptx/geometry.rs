@@ -6,6 +6,8 @@ use crate::package::backdrop_words::{Side, SideShare};
 /// English Metric Units per point.
 const EMU: f64 = 12_700.0;
 
+/// The height of our own slides.
+const HEIGHT: f64 = 540.0;
 /// The gap between columns.
 const GUTTER: f64 = 24.0;
 
@@ -77,7 +79,7 @@ impl Geometry {
         Self {
             size,
             width,
-            height: 540.0,
+            height: HEIGHT,
             title: area(28.0, 72.0),
             body: area(116.0, 374.0),
             footer: Area { width: inner - 90.0, ..area(502.0, 24.0) },
@@ -92,6 +94,26 @@ impl Geometry {
     /// The two halves of the body, in reading order.
     pub fn halves(&self) -> [Area; 2] {
         self.columns.unwrap_or([0, 1].map(|at| self.column(self.body, at, 2)))
+    }
+
+    /// A number that stands out, and the text below it.
+    pub fn figure(&self) -> [Area; 2] {
+        let title = Area { y: self.down(150.0), height: 120.0, ..self.title };
+        let y = title.y + title.height + 16.0;
+        let height = (self.height - y - 20.0).clamp(20.0, 150.0);
+        [title, Area { y, height, ..self.body }]
+    }
+
+    /// The text of a quote.
+    pub fn quote(&self) -> Area {
+        let area = self.body.column(48.0, self.body.width - 96.0);
+        Area { y: self.down(170.0), height: self.down(230.0), ..area }
+    }
+
+    /// A length on our own slides as the same share of the height of these, which may be those of a
+    /// template.
+    fn down(&self, points: f64) -> f64 {
+        points * self.height / HEIGHT
     }
 
     /// The same without a visible title.
@@ -135,5 +157,21 @@ impl Geometry {
         let width = (area.width - gutter * (count - 1) as f64) / count as f64;
         let from_left = if self.rtl { count - 1 - at } else { at };
         area.column(from_left as f64 * (width + gutter), width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slides of a template may have a height of 405 points, as those of Google.
+    #[test]
+    fn places_of_text_are_within_lower_slides() {
+        for height in [405.0, HEIGHT] {
+            let geometry = Geometry { height, ..Geometry::of(SlideSize::Wide) };
+            for area in [geometry.figure()[0], geometry.figure()[1], geometry.quote()] {
+                assert!(area.y + area.height <= height, "{area:?}");
+            }
+        }
     }
 }

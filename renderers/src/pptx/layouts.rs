@@ -66,7 +66,7 @@ impl Layout {
         match self {
             Self::Title => geometry.front[0],
             Self::Section => geometry.section[0],
-            Self::Figure => Area { y: 150.0, height: 120.0, ..geometry.title },
+            Self::Figure => geometry.figure()[0],
             _ => geometry.title,
         }
     }
@@ -93,12 +93,8 @@ impl Layout {
         match self {
             Self::Title => geometry.front[1],
             Self::Section => geometry.section[1],
-            Self::Figure => Area { y: 286.0, height: 150.0, ..geometry.body },
-            Self::Quote => Area {
-                y: 170.0,
-                height: 230.0,
-                ..geometry.body.column(48.0, geometry.body.width - 96.0)
-            },
+            Self::Figure => geometry.figure()[1],
+            Self::Quote => geometry.quote(),
             Self::Two | Self::Comparison => geometry.halves()[0],
             _ => geometry.body,
         }
