@@ -8,6 +8,8 @@ const EMU: f64 = 12_700.0;
 
 /// The height of our own slides.
 const HEIGHT: f64 = 540.0;
+/// The share of the width that the margin beside a picture takes at most.
+const MAX_MARGIN: f64 = 0.1;
 /// The gap between columns.
 const GUTTER: f64 = 24.0;
 
@@ -127,7 +129,8 @@ impl Geometry {
     pub fn beside(self, taken: SideShare) -> Self {
         let SideShare { side, share } = taken;
         let taken = self.width * share;
-        let margin = self.title.x;
+        // The titles of a template may begin far from the edge.
+        let margin = self.title.x.clamp(0.0, self.width * MAX_MARGIN);
         let width = self.width - taken - margin - GUTTER * 1.5;
         let x = match side {
             Side::Right => margin,
@@ -163,6 +166,17 @@ impl Geometry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_beside_a_wide_picture_has_room() {
+        let own = Geometry::of(SlideSize::Wide);
+        let right = Area { x: 500.0, width: 400.0, ..own.title };
+        for side in [Side::Left, Side::Right] {
+            let beside = Geometry { title: right, body: right, ..own };
+            let beside = beside.beside(SideShare { side, share: 0.7 });
+            assert!(beside.title.width > 100.0 && beside.body.width > 100.0, "{beside:?}");
+        }
+    }
 
     /// The slides of a template may have a height of 405 points, as those of Google.
     #[test]
