@@ -50,7 +50,7 @@ pub fn row_scale(room: f64, max: f64, high: impl Fn(f64) -> Option<f64>) -> f64 
 pub fn slides(items: &[SlideItem<'_>], area: Area) -> usize {
     let high = items.iter().filter(|item| !item.is_elastic());
     let high: f64 = high.map(|item| height(item, area.width, SCALES[SCALES.len() - 1])).sum();
-    (high / area.height) as usize
+    ((high / area.height) as usize).max(items.len().saturating_sub(1) / BLOCKS)
 }
 
 /// Places items that are known to fit; pictures share the remaining space.

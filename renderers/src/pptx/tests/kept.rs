@@ -113,6 +113,13 @@ fn many_columns_are_below_each_other() {
 
 /// Their slides are not laid out before they are counted.
 #[test]
+fn pictures_that_fill_too_many_slides_are_refused() {
+    let error = render(&read(&"![](a.png)\n\n".repeat(2_500)), Format::Pptx).unwrap_err();
+    assert!(error.to_string().contains("or more slides"), "{error}");
+}
+
+/// Their slides are not laid out before they are counted.
+#[test]
 fn columns_that_fill_too_many_slides_are_refused() {
     let points = repeated(0..9_000, |n| format!("- point {n}\n"));
     let source = format!("::: columns\n::: column\n{points}:::\n::: column\nb\n:::\n:::\n");
