@@ -23,6 +23,7 @@ const TABLE: &str = "table";
 /// Assigns each heading the anchor that GitHub would assign, so that `[…](#the-heading)` works.
 #[derive(Debug, Default)]
 pub struct Anchors {
+    /// All anchors, and how many further headings had the text of each.
     seen: BTreeMap<String, usize>,
 }
 
@@ -30,6 +31,7 @@ impl Anchors {
     /// The anchor of the next heading, in the order of the document.
     pub fn next(&mut self, heading: &[Inline]) -> String {
         let slug: String = plain_text(heading)
+            .trim()
             .to_lowercase()
             .chars()
             .filter_map(|c| match c {
@@ -38,9 +40,14 @@ impl Anchors {
                 _ => None,
             })
             .collect();
-        let repeats = self.seen.entry(slug.clone()).or_insert(0);
-        let anchor = if *repeats == 0 { slug } else { format!("{slug}-{repeats}") };
-        *repeats += 1;
+        let mut anchor = slug.clone();
+        // The text of another heading may end with the same number.
+        while self.seen.contains_key(&anchor) {
+            let repeats = self.seen.entry(slug.clone()).or_insert(0);
+            *repeats += 1;
+            anchor = format!("{slug}-{repeats}");
+        }
+        self.seen.insert(anchor.clone(), 0);
         anchor
     }
 }

@@ -401,6 +401,9 @@ mod tests {
         let heading = [Inline::Text("Tables & more ".into()), Inline::Code("X_1".into())];
         assert_eq!(anchors.next(&heading), "tables--more-x_1");
         assert_eq!(anchors.next(&heading), "tables--more-x_1-1");
+        let next = |text: &str| anchors.next(&[Inline::Text(text.into())]);
+        let all = ["Step 1", "Step", " Step ", "Step", "Step-2"].map(next);
+        assert_eq!(all, ["step-1", "step", "step-2", "step-3", "step-2-1"]);
     }
 
     #[test]

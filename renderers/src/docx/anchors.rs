@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::Document;
-use crate::document::Block;
-use crate::package::text::{DEPTH, plain, slug, unescape};
+use crate::document::{Anchors, Block};
+use crate::package::text::{DEPTH, plain, unescape};
 
 /// The lowest level of headings in the table of contents.
 pub const LEVELS: u8 = 3;
@@ -36,8 +36,7 @@ pub struct HeadingAnchors {
 impl HeadingAnchors {
     pub fn of(document: &Document) -> Self {
         let mut anchors = Self::default();
-        let mut seen = HashMap::new();
-        anchors.walk(&document.blocks, &mut seen, 0);
+        anchors.walk(&document.blocks, &mut Anchors::default(), 0);
         anchors
     }
 
@@ -62,7 +61,7 @@ impl HeadingAnchors {
         self.counts[..level].iter().map(usize::to_string).collect::<Vec<_>>().join(".")
     }
 
-    fn walk(&mut self, blocks: &[Block], seen: &mut HashMap<String, usize>, depth: usize) {
+    fn walk(&mut self, blocks: &[Block], names: &mut Anchors, depth: usize) {
         if depth > DEPTH {
             return;
         }
@@ -71,7 +70,7 @@ impl HeadingAnchors {
                 Block::Heading { level, content } => {
                     let text = plain(content).replace('\n', " ");
                     let at = self.all.len();
-                    self.by_slug.insert(slug(&text, seen), at);
+                    self.by_slug.insert(names.next(content), at);
                     self.by_block.insert(std::ptr::from_ref(block), at);
                     let bookmark = format!("_Toc{:06}", at + 1);
                     self.above.retain(|above| above < level);
@@ -80,18 +79,18 @@ impl HeadingAnchors {
                     let level = self.above.len() as u8;
                     self.all.push(Anchor { level, text, number, bookmark });
                 }
-                Block::Quote { blocks, .. } => self.walk(blocks, seen, depth + 1),
+                Block::Quote { blocks, .. } => self.walk(blocks, names, depth + 1),
                 Block::Columns(columns) => {
                     for column in columns {
-                        self.walk(column, seen, depth + 1);
+                        self.walk(column, names, depth + 1);
                     }
                 }
                 Block::List(list) => {
-                    list.items.iter().for_each(|item| self.walk(&item.blocks, seen, depth + 1));
+                    list.items.iter().for_each(|item| self.walk(&item.blocks, names, depth + 1));
                 }
                 Block::Definitions(terms) => {
                     for item in terms {
-                        self.walk(&item.description, seen, depth + 1);
+                        self.walk(&item.description, names, depth + 1);
                     }
                 }
                 _ => {}

@@ -73,6 +73,15 @@ fn headings_have_styles_outline_levels_and_bookmarks_that_links_reach() {
 }
 
 #[test]
+fn links_lead_to_headings_whose_text_ends_with_a_number() {
+    let parts = parts("# Step 1\n\n# Step\n\n# Step\n\n[a](#step-1) [b](#step) [c](#step-2)");
+    let names = |element: &str, attribute: &str| -> Vec<String> {
+        parts.all(BODY, element).iter().map(|e| e.attribute(attribute).to_owned()).collect()
+    };
+    assert_eq!(names("w:hyperlink", "w:anchor"), names("w:bookmarkStart", "w:name"));
+}
+
+#[test]
 fn a_level_that_is_skipped_does_not_count() {
     let parts = parts("---\ntitle: T\ntoc: true\nnumbered: true\n---\n\n## A\n\n#### B\n\n## C");
     let styles = values(&parts, BODY, "w:pStyle");
