@@ -6,7 +6,7 @@ use super::directions;
 use super::images::Pictures;
 use super::marks::grounded;
 use crate::Document;
-use crate::document::{Anchors, Block, Page, PageSize};
+use crate::document::{Anchors, Block, Page, PageSize, each_block_of};
 use crate::package::look;
 use crate::package::measure::{self, Face};
 use crate::package::warnings::Warnings;
@@ -37,7 +37,10 @@ pub struct Drawing<'a> {
     pub rtl: bool,
     /// Whether most of the text is.
     pub is_mostly_rtl: bool,
+    /// The number of the next heading.
     pub headings: usize,
+    /// The number of the first heading of each footnote, after those of the text.
+    pub note_headings: Vec<usize>,
     /// The number of lists around the current block.
     pub lists: usize,
     /// The levels of the enclosing headings. PDF/UA allows a heading to be at most one level deeper
@@ -48,13 +51,13 @@ pub struct Drawing<'a> {
 
 impl<'a> Drawing<'a> {
     pub fn new(document: &'a Document, pictures: &'a Pictures) -> Self {
-        let mut names = Anchors::default();
-        let mut anchors = HashMap::new();
-        document.each_block(&mut |block| {
-            if let Block::Heading { content, .. } = block {
-                anchors.insert(names.next(content), anchors.len());
-            }
-        });
+        let (mut names, mut anchors) = (Anchors::default(), HashMap::new());
+        number_headings(&document.blocks, &mut names, &mut anchors);
+        let mut note_headings = Vec::with_capacity(document.notes.len());
+        for note in &document.notes {
+            note_headings.push(anchors.len());
+            number_headings(note, &mut names, &mut anchors);
+        }
         Drawing {
             document,
             pictures,
@@ -69,6 +72,7 @@ impl<'a> Drawing<'a> {
             rtl: directions::any_rtl(document),
             is_mostly_rtl: look::is_mostly_rtl(document),
             headings: 0,
+            note_headings,
             lists: 0,
             above: Vec::new(),
             warnings: Warnings::default(),
@@ -98,6 +102,15 @@ impl<'a> Drawing<'a> {
     pub fn warn(&mut self, warning: impl Into<Warning>) {
         self.warnings.add(warning);
     }
+}
+
+/// Numbers the headings of some blocks, after those that have a number.
+fn number_headings(blocks: &[Block], names: &mut Anchors, anchors: &mut HashMap<String, usize>) {
+    each_block_of(blocks, &mut |block| {
+        if let Block::Heading { content, .. } = block {
+            anchors.insert(names.next(content), anchors.len());
+        }
+    });
 }
 
 /// Where the footnotes of a text are.
@@ -183,6 +196,17 @@ fn room_of(page: Page, document: &Document) -> PrintArea {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn headings_of_footnotes_do_not_count_for_those_of_the_text() {
+        let source = "a[^n]\n\n# B\n\n[^n]: note\n\n    # In\n";
+        let document = crate::markdown::read(source).unwrap();
+        let pictures = Pictures::default();
+        let mut drawing = Drawing::new(&document, &pictures);
+        assert_eq!([drawing.anchors["b"], drawing.anchors["in"]], [0, 1]);
+        drawing.blocks(&document.blocks);
+        assert_eq!((drawing.headings, drawing.seen_notes.len()), (1, 1));
+    }
 
     #[test]
     fn words_without_room_get_places_to_break_and_others_stay() {

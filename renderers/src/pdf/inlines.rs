@@ -118,10 +118,13 @@ impl<'a> Drawing<'a> {
         if !self.seen_notes.insert(index) {
             return FootnoteElem::with_label(label).pack();
         }
+        let first_heading = self.note_headings.get(index).copied().unwrap_or_default();
+        let headings = std::mem::replace(&mut self.headings, first_heading);
         let body = match blocks.split_first() {
             Some((Block::Paragraph(first), rest)) => self.inlines(first) + self.blocks(rest),
             _ => self.blocks(blocks),
         };
+        self.headings = headings;
         FootnoteElem::with_content(body).pack().labelled(label)
     }
 
