@@ -7,7 +7,7 @@ use super::tokens::{Token, tokens};
 
 /// The maximum length of a formula, in bytes.
 const FORMULA_BYTES: usize = 4 * 1024;
-/// The maximum nesting of groups.
+/// The maximum nesting of groups and of arguments without braces.
 const DEPTH: usize = 64;
 
 /// Parses the formula. An unknown command becomes its source; the error is a sentence fragment that
@@ -68,10 +68,24 @@ impl Parser {
 
     /// Parses atoms up to a closing brace, `&`, `\\`, or one of `ends`, which is not consumed.
     pub fn row(&mut self, ends: &[&str]) -> Result<Formula, String> {
+        self.nested(|parser| parser.atoms(ends))
+    }
+
+    /// Parses one level deeper, unless that is too deep.
+    fn nested(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<Formula, String>,
+    ) -> Result<Formula, String> {
         self.depth += 1;
         if self.depth > DEPTH {
             return Err(format!("it is nested deeper than {DEPTH} levels"));
         }
+        let parsed = parse(self)?;
+        self.depth -= 1;
+        Ok(parsed)
+    }
+
+    fn atoms(&mut self, ends: &[&str]) -> Result<Formula, String> {
         let mut row = Vec::new();
         loop {
             self.skip_spaces();
@@ -92,7 +106,6 @@ impl Parser {
             let atom = self.scripts(atom)?;
             row.push(atom);
         }
-        self.depth -= 1;
         Ok(if row.len() == 1 { row.remove(0) } else { Formula::Row(row) })
     }
 
@@ -169,7 +182,8 @@ impl Parser {
                 self.at += 1;
                 Ok(Formula::Number(digit))
             }
-            Some(_) => self.atom(),
+            // An argument may be a command with an argument, as in `\hat\hat x`.
+            Some(_) => self.nested(Self::atom),
         }
     }
 
@@ -474,6 +488,8 @@ mod tests {
             (r"\begin{tikz}\end{tikz}", "tikz"),
             ("a^", "incomplete"),
             (&"{".repeat(100), "deeper"),
+            (&r"\hat".repeat(100), "deeper"),
+            (&r"\sqrt\frac".repeat(100), "deeper"),
             (&"x".repeat(5_000), "longer"),
             (r"\frac", "incomplete"),
             (r"\", "backslash"),
