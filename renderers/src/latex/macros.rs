@@ -38,7 +38,8 @@ pub fn expand(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
                 let arguments: Vec<Vec<Token>> =
                     (0..used.parameters).map(|_| group(&mut rest)).collect::<Result<_, _>>()?;
                 let body = replaced(&used.body, &arguments);
-                if replacements > REPLACEMENTS || rest.len() + body.len() > TOKENS {
+                let tokens = expanded.len() + rest.len() + body.len();
+                if replacements > REPLACEMENTS || tokens > TOKENS {
                     return Err("its commands expand to too much".to_owned());
                 }
                 rest.extend(body.into_iter().rev());
@@ -102,11 +103,14 @@ fn group(rest: &mut Vec<Token>) -> Result<Vec<Token>, String> {
     }
 }
 
-/// The body with `#1` and so on replaced.
+/// The body with `#1` and so on replaced; it ends where it is too long.
 fn replaced(body: &[Token], arguments: &[Vec<Token>]) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = body.iter();
     while let Some(token) = rest.next() {
+        if tokens.len() > TOKENS {
+            break;
+        }
         let number = match (token, rest.as_slice().first()) {
             (Token::Char('#'), Some(Token::Char(digit))) => digit.to_digit(10),
             _ => None,

@@ -459,6 +459,18 @@ mod tests {
     }
 
     #[test]
+    fn commands_of_a_formula_expand_within_a_limit() {
+        let long = "x".repeat(1_000);
+        for latex in [
+            format!(r"\newcommand{{\a}}{{{long}}}{}", r"\a".repeat(20)),
+            format!(r"\newcommand{{\a}}[1]{{{}}}\a{{{long}}}", "#1".repeat(1_000)),
+        ] {
+            assert!(parse(&latex).unwrap_err().contains("too much"), "{}", latex.len());
+        }
+        assert!(parse(&format!(r"\newcommand{{\a}}{{{long}}}{}", r"\a".repeat(9))).is_ok());
+    }
+
+    #[test]
     fn only_the_unknown_part_is_shown_as_its_source() {
         let Formula::Row(row) = parse(r"\frac{a}{b} + \foo{x \bar y}{z} w").unwrap() else {
             panic!("no row")
