@@ -5,6 +5,10 @@ use super::parse::Parser;
 use super::symbols;
 use super::tokens::Token;
 
+/// The maximum number of rows and columns of a matrix, by the schema of Office Math.
+const ROWS: usize = 256;
+const COLUMNS: usize = 64;
+
 impl Parser {
     pub fn fence(&mut self) -> Result<Formula, String> {
         let open = self.delimiter()?;
@@ -80,6 +84,7 @@ impl Parser {
                 self.at += 1;
             } else if self.is_command(&["\\"]) {
                 self.at += 1;
+                self.skip_row_space();
                 rows.push(Vec::new());
             } else if self.is_command(&["end"]) {
                 self.at += 1;
@@ -89,6 +94,69 @@ impl Parser {
             }
         }
         rows.retain(|row| !matches!(row.as_slice(), [Formula::Row(cell)] if cell.is_empty()));
-        Ok(rows)
+        sized(rows)
+    }
+
+    /// Skips the space below a row, as in `\\[2pt]`.
+    fn skip_row_space(&mut self) {
+        self.at += usize::from(self.is('*'));
+        let begin = self.at;
+        if self.is('[') {
+            self.at += 1;
+            let length = self.plain_length();
+            let has_number = length.starts_with(|c: char| !c.is_ascii_lowercase());
+            let has_unit = length.ends_with(|c: char| c.is_ascii_lowercase());
+            if has_number && has_unit && self.is(']') {
+                self.at += 1;
+                return;
+            }
+        }
+        self.at = begin;
+    }
+}
+
+/// The rows of a matrix, which has at least one, if they are not too many.
+pub fn sized(mut rows: Vec<Vec<Formula>>) -> Result<Vec<Vec<Formula>>, String> {
+    if rows.is_empty() {
+        rows.push(vec![Formula::Row(Vec::new())]);
+    }
+    if rows.len() > ROWS || rows.iter().any(|row| row.len() > COLUMNS) {
+        return Err(format!("a matrix has more than {ROWS} rows or {COLUMNS} columns"));
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latex::parse;
+
+    #[test]
+    fn a_matrix_has_rows_and_columns_within_the_schema() {
+        let matrix = |inside: &str| parse(&format!(r"\begin{{matrix}}{inside}\end{{matrix}}"));
+        let Formula::Matrix { rows, .. } = matrix("").unwrap() else { panic!("no matrix") };
+        assert_eq!(rows.len(), 1);
+        assert!(matrix(&"a&".repeat(COLUMNS - 1)).is_ok());
+        assert!(matrix(&r"a\\".repeat(ROWS)).is_ok());
+        assert!(matrix(&"a&".repeat(COLUMNS)).unwrap_err().contains("64 columns"));
+        assert!(matrix(&r"a\\".repeat(ROWS + 1)).unwrap_err().contains("256 rows"));
+        let lines = format!(r"\substack{{{}}}", r"a\\".repeat(ROWS));
+        assert!(parse(&lines).unwrap_err().contains("256 rows"));
+    }
+
+    #[test]
+    fn the_space_below_a_row_is_not_shown() {
+        let rows = |inside: &str| {
+            let source = format!(r"\begin{{aligned}}{inside}\end{{aligned}}");
+            let Formula::Lines(rows) = parse(&source).unwrap() else { panic!("no lines") };
+            rows
+        };
+        let plain = rows(r"a\\b");
+        for inside in [r"a\\[2pt]b", r"a\\[-0.5em] b", r"a\\*[1ex]b", r"a\\*b"] {
+            assert_eq!(rows(inside), plain, "{inside}");
+        }
+        for inside in [r"a\\[x]b", r"a\\[0,1]b", r"a\\[1]b"] {
+            assert_ne!(rows(inside), plain, "{inside}");
+        }
     }
 }

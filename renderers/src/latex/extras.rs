@@ -1,5 +1,6 @@
 //! Commands of common LaTeX packages: marks above and below, boxes, spaces, units and chemistry.
 
+use super::environments::sized;
 use super::formula::{Enclosure, Formula};
 use super::parse::Parser;
 use super::symbols;
@@ -90,7 +91,7 @@ impl Parser {
             return Err("a brace is not closed".to_owned());
         }
         self.at += 1;
-        Ok(Formula::Matrix { open: None, close: None, rows })
+        Ok(Formula::Matrix { open: None, close: None, rows: sized(rows)? })
     }
 
     /// `{1.5em}` or ` 1.5em`, in em.
@@ -114,7 +115,8 @@ impl Parser {
         Ok((number * em).clamp(-10.0, 40.0))
     }
 
-    fn plain_length(&mut self) -> String {
+    /// The letters, digits and signs that follow.
+    pub fn plain_length(&mut self) -> String {
         let mut text = String::new();
         while let Some(Token::Char(c)) = self.peek()
             && (c.is_ascii_digit() || matches!(c, '.' | '-') || c.is_ascii_lowercase())
