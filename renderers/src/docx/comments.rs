@@ -1,6 +1,7 @@
 //! Comments of reviewers: footnotes whose names begin with `comment-`.
 
 use super::draw::Draw;
+use super::inlines::beginning;
 use crate::document::{Block, Inline};
 use crate::package::xml::Xml;
 
@@ -8,6 +9,9 @@ const KIND: &str = "application/vnd.openxmlformats-officedocument.wordprocessing
 
 /// The maximum length of the name of an author.
 const NAME_CHARS: usize = 60;
+/// The maximum length of an author and of initials, in UTF-16 units; Word rejects longer ones.
+const AUTHOR_UNITS: usize = 255;
+const INITIALS_UNITS: usize = 9;
 
 impl Draw<'_> {
     /// Writes the mark of a comment. Word allows one per comment; later ones are left out.
@@ -39,12 +43,14 @@ impl Draw<'_> {
         let document = self.document;
         let (author, blocks) = authored(&document.notes[note]);
         let author = author.or_else(|| document.meta.author.clone()).unwrap_or_default();
+        let author = beginning(&author, AUTHOR_UNITS);
         let initials: String =
             author.split_whitespace().filter_map(|word| word.chars().next()).collect();
+        let initials = beginning(&initials, INITIALS_UNITS);
         let id = note.to_string();
         xml.open(
             "w:comment",
-            &[("w:id", id.as_str()), ("w:author", &author), ("w:initials", &initials)],
+            &[("w:id", id.as_str()), ("w:author", author), ("w:initials", initials)],
         );
         self.blocks(xml, &blocks, self.note_place());
         // Word requires a paragraph at the end.

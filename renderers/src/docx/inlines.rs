@@ -135,6 +135,16 @@ struct LinkTarget<'a> {
     title: &'a str,
 }
 
+/// The beginning of a text, with at most that many UTF-16 units, which Word counts.
+pub fn beginning(text: &str, max_units: usize) -> &str {
+    let mut units = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        units += letter.len_utf16();
+        units > max_units
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
 /// The URL schemes that links may use.
 pub fn allowed(url: &str) -> bool {
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();

@@ -249,6 +249,21 @@ fn comments_of_reviewers_are_comments() {
 }
 
 #[test]
+fn names_of_reviewers_are_within_the_limits_of_word() {
+    let names = "Many Names Of One Very Long Author Who Wrote It Alone: Is it right?";
+    let author = "Ann ".repeat(90);
+    let source = format!(
+        "---\nauthor: {author}\n---\na[^comment-1] b[^comment-2]\n\n[^comment-1]: {names}\n\
+         [^comment-2]: Yes\n"
+    );
+    let parts = parts(&source);
+    let comments = parts.all("word/comments.xml", "w:comment");
+    let initials: Vec<_> = comments.iter().map(|c| c.attribute("w:initials")).collect();
+    assert_eq!(initials, ["MNOOVLAWW", "AAAAAAAAA"]);
+    assert!(comments.iter().all(|comment| comment.attribute("w:author").len() <= 255));
+}
+
+#[test]
 fn formulas_are_office_math_and_what_is_not_known_is_shown_as_its_source() {
     let (parts, warnings) = drawn(&read("$x^2$ and $\\unknowncommand{x}$\n\n$$\n\\frac{a}{b}\n$$"));
     assert_eq!(parts.all(BODY, "m:oMath").len(), 3);
