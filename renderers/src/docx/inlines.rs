@@ -6,6 +6,9 @@ use crate::package::look::SMALL_SIZE;
 use crate::package::text::{LINK_LETTERS, PictureText, directions, joint, plain};
 use crate::package::xml::Xml;
 
+/// The maximum length of a tooltip, in UTF-16 units.
+const TOOLTIP_UNITS: usize = 250;
+
 /// The formatting of a run and the width of its line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunFormat {
@@ -119,9 +122,9 @@ impl Draw<'_> {
             return self.inlines(xml, content, format);
         };
         let mut attributes = vec![(key, target.as_str()), ("w:history", "1")];
-        let tip: String = title.chars().take(250).collect();
+        let tip = beginning(title, TOOLTIP_UNITS);
         if !tip.is_empty() {
-            attributes.push(("w:tooltip", &tip));
+            attributes.push(("w:tooltip", tip));
         }
         xml.open("w:hyperlink", &attributes);
         self.inlines(xml, content, RunFormat { link: true, ..format });

@@ -120,6 +120,12 @@ fn links_lead_out_with_their_titles_and_only_by_known_schemes() {
 }
 
 #[test]
+fn tooltips_are_within_the_limit_of_word() {
+    let parts = parts(&format!("[a](https://e.org \"{}\")", "😀".repeat(200)));
+    assert_eq!(parts.all(BODY, "w:hyperlink")[0].attribute("w:tooltip"), "😀".repeat(125));
+}
+
+#[test]
 fn each_ordered_list_counts_for_itself_from_its_own_start() {
     let parts = parts("1. a\n2. b\n   1. c\n\nText\n\n5. d\n6. e");
     let starts = values(&parts, "word/numbering.xml", "w:startOverride");
