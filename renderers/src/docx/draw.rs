@@ -25,6 +25,8 @@ pub struct Draw<'d> {
     pub fonts: &'d Fonts,
     pub album: Album<'d>,
     pub numbering: Numbering,
+    /// The anchors of all captions.
+    pub caption_anchors: HashSet<&'d str>,
     /// The captions that have a bookmark.
     pub marked_captions: HashSet<String>,
     pub anchors: HeadingAnchors,
@@ -91,6 +93,7 @@ impl<'d> Draw<'d> {
             fonts,
             album: Album::new(fonts),
             numbering: Numbering::default(),
+            caption_anchors: document.captions.values().map(String::as_str).collect(),
             marked_captions: HashSet::new(),
             anchors: HeadingAnchors::of(document),
             mentioned: vec![false; document.notes.len()],

@@ -106,7 +106,9 @@ impl Draw<'_> {
         format: RunFormat,
     ) {
         let LinkTarget { url, title } = target;
-        if let Some(anchor) = url.strip_prefix('#').filter(|_| leads_to_caption(url)) {
+        let is_caption =
+            |anchor: &&str| leads_to_caption(url) && self.caption_anchors.contains(*anchor);
+        if let Some(anchor) = url.strip_prefix('#').filter(is_caption) {
             return self.reference(xml, anchor, content, format);
         }
         let target = match url.strip_prefix('#') {

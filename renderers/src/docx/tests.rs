@@ -349,6 +349,16 @@ fn the_caption_of_a_table_keeps_its_links() {
     assert_eq!(parts.text(BODY, "w:t"), "Table 1: From hereA1");
 }
 
+/// Word shows an error in place of a field whose bookmark does not exist.
+#[test]
+fn links_to_captions_that_do_not_exist_are_text() {
+    let source = "![A](a.png \"One\"){#fig:a}\n\n@fig:a [two](#figure:2) [none](#figure:)";
+    let (parts, warnings) = drawn(&read(source));
+    assert_eq!(parts.text(BODY, "w:instrText"), " REF _RefFigure1 \\h ");
+    assert!(parts.text(BODY, "w:t").ends_with("Figure 1 two none"));
+    assert_eq!(warnings.iter().filter(|warning| warning.contains("no target")).count(), 2);
+}
+
 #[test]
 fn the_bar_of_a_quote_is_on_the_side_where_its_text_begins() {
     let styles = values(&parts("> quote\n\n&nbsp;\n\n> اقتباس"), BODY, "w:pStyle");
