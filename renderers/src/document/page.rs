@@ -56,10 +56,11 @@ impl PictureWidth {
 
     /// The width in the unit of `room`, at most `room`; `pixel` is the width of a pixel.
     pub fn of(self, room: f64, pixel: f64) -> f64 {
-        match self {
+        let width = match self {
             Self::Share(share) => room * share,
-            Self::Pixels(pixels) => (pixels * pixel).min(room),
-        }
+            Self::Pixels(pixels) => pixels * pixel,
+        };
+        width.max(MIN_PICTURE * pixel).min(room)
     }
 }
 
@@ -73,5 +74,10 @@ mod tests {
         assert_eq!(PictureWidth::read_height("0.5"), Some(MIN_PICTURE));
         assert_eq!(PictureWidth::read("9"), Some(PictureWidth::Pixels(9.0)));
         assert_eq!(PictureWidth::read("0"), None);
+        let width = |text: &str| PictureWidth::read(text).map(|width| width.of(90.0, 0.75) as u32);
+        assert_eq!(
+            [width("50%"), width("0.0000001%"), width("999")],
+            [Some(45), Some(6), Some(90)]
+        );
     }
 }
