@@ -37,6 +37,8 @@ use crate::rendered::Warning;
 const GUTTER: f64 = 18.0;
 /// Longer code is laid out in parts: the cost of one part grows with the square of its length.
 const CODE_LINES: usize = 250;
+/// Lists with higher numbers have digits in place of Roman numerals.
+const HIGHEST_ROMAN: u64 = 3_999;
 /// The font size of the largest heading, in points.
 const HEADING_POINTS: f64 = 17.7;
 
@@ -223,8 +225,8 @@ impl Drawing<'_> {
 
     fn list(&mut self, list: &List) -> Content {
         let room = self.room;
-        self.room.width -= 24.0;
-        let numbering = numbering(self.lists);
+        self.room = room.narrowed(24.0);
+        let numbering = numbering(self.lists, list);
         self.lists += 1;
         let tasks = list.items.iter().all(|item| item.task.is_some());
         let items: Vec<Content> = list.items.iter().map(|item| self.item(item, list)).collect();
@@ -263,7 +265,7 @@ impl Drawing<'_> {
 
     fn quote(&mut self, alert: Option<Alert>, blocks: &[Block]) -> Content {
         let room = self.room;
-        self.room.width -= 24.0;
+        self.room = room.narrowed(24.0);
         let body = self.blocks(blocks);
         self.room = room;
         let Some(alert) = alert else { return QuoteElem::new(body).with_block(true).pack() };
@@ -325,12 +327,14 @@ impl Drawing<'_> {
     }
 }
 
-/// The numbers of a list in `level` other lists, which may be bullets.
-fn numbering(level: usize) -> Numbering {
+/// The numbers of a list in `level` other lists, which may be bullets. A Roman numeral grows with its
+/// number.
+fn numbering(level: usize, list: &List) -> Numbering {
+    let end = list.start.unwrap_or(1).saturating_add(list.items.len() as u64);
     let pattern = match Numerals::of(level) {
-        Numerals::Digits => "1.",
+        Numerals::Roman if end <= HIGHEST_ROMAN => "i.",
         Numerals::Letters => "a.",
-        Numerals::Roman => "i.",
+        Numerals::Digits | Numerals::Roman => "1.",
     };
     Numbering::Pattern(pattern.parse().expect("the patterns are valid"))
 }

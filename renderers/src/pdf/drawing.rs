@@ -164,6 +164,13 @@ pub struct PrintArea {
     pub height: f64,
 }
 
+impl PrintArea {
+    /// The space within something that takes some of the width, which stays positive.
+    pub fn narrowed(self, by: f64) -> Self {
+        Self { width: (self.width - by).max(8.0), ..self }
+    }
+}
+
 /// The room of a page with the other orientation.
 pub fn turned_room(document: &Document) -> PrintArea {
     let mut page = document.meta.page;

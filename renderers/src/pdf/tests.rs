@@ -364,6 +364,37 @@ fn the_mark_of_a_footnote_of_a_heading_is_in_its_line() {
     }
 }
 
+/// Typst leaves out a picture without a positive size.
+#[test]
+fn pictures_in_deep_lists_are_drawn() {
+    let lists: Vec<_> = (0..12).map(|depth| "  ".repeat(depth) + "- x\n").collect();
+    let (lists, inner) = (lists.concat(), "  ".repeat(12));
+    let source = format!("---\ncolumns: 2\n---\n{lists}{inner}- ![a](a.png)\n");
+    let mut document = markdown::read(&source).unwrap();
+    let dot = include_bytes!("../../tests/corpus/img/dot.png");
+    document.assets.insert("a.png".into(), dot.to_vec());
+    let file = lopdf::Document::load_mem(&render(&document).unwrap().bytes).unwrap();
+    let is_picture = |object: &lopdf::Object| {
+        let stream = object.as_stream().ok();
+        let kind = stream.and_then(|stream| stream.dict.get(b"Subtype").ok()?.as_name().ok());
+        kind == Some(&b"Image"[..])
+    };
+    assert!(file.objects.values().any(is_picture));
+}
+
+/// A Roman numeral has a letter for each million.
+#[test]
+fn lists_with_high_numbers_have_digits() {
+    let list = |start: u64| {
+        let html = format!("<ol><li>a<ol><li>b<ol start={start}><li>c</ol></ol></ol>\n");
+        text(&rendered(&html).bytes).replace(['\n', ' '], "")
+    };
+    assert!(list(9).contains("ix."), "{}", list(9));
+    for start in [5_000, u64::MAX] {
+        assert!(list(start).contains(&format!("{start}.")), "{}", list(start));
+    }
+}
+
 #[test]
 fn long_names_of_charts_that_are_cut_are_reported() {
     let chart =
