@@ -12,7 +12,7 @@ use typst::visualize::{Paint, Stroke};
 
 use super::drawing::{Drawing, NotePlace};
 use super::lengths;
-use crate::document::{Align, CellSpan, Color, Inline, Spans, Table};
+use crate::document::{Align, CellSpan, Color, Inline, Merge, Spans, Table};
 use crate::package::fitting::{self, CellForm, Fitting, Rooms};
 use crate::package::look::look;
 use crate::package::measure::{Face, widest_word};
@@ -88,11 +88,26 @@ impl Drawing<'_> {
     }
 
     fn table_cells(&mut self, table: &Table, of: PdfRows<'_>) -> Vec<TableChild> {
+        // Typst extends a header down to the end of its cells, and places all others below it.
+        let exceeds = |merge: &Merge| merge.row < of.headers && merge.row + merge.rows > of.headers;
+        let has_header = !table.merges.iter().any(exceeds);
+        let header = has_header.then(|| self.table_header(table, of));
+        let header = header.and_then(|header| header.into_packed::<TableHeader>().ok());
+        let mut children: Vec<TableChild> = header.map(TableChild::Header).into_iter().collect();
+        let first = if has_header { of.headers } else { 0 };
+        for number in first..=table.rows.len() {
+            let cells = self.row(number, row_of(table, number), of);
+            let cells = cells.into_iter().map(|cell| TableItem::Cell(Packed::new(cell)));
+            children.extend(cells.map(TableChild::Item));
+        }
+        children
+    }
+
+    fn table_header(&mut self, table: &Table, of: PdfRows<'_>) -> Content {
         let header_rows = of.headers;
-        let row = |number: usize| number.checked_sub(1).map_or(&table.header, |at| &table.rows[at]);
         let accent = look(&self.document.meta).accent;
-        let header = self.with_notes(NotePlace::After, |drawing| {
-            let rows = (0..header_rows).map(|number| (number, row(number).as_slice()));
+        self.with_notes(NotePlace::After, |drawing| {
+            let rows = (0..header_rows).map(|number| (number, row_of(table, number)));
             let cells = rows.flat_map(|(number, row)| {
                 let cells = drawing.row(number, row, of);
                 cells.into_iter().map(move |cell| (number, cell))
@@ -105,15 +120,7 @@ impl Drawing<'_> {
             // A header that fills a page cannot be repeated.
             let is_short = table.header.iter().flatten().map(lengths::size).sum::<usize>() < 2_000;
             TableHeader::new(cells).with_repeat(is_short).pack()
-        });
-        let header = header.into_packed::<TableHeader>().map(TableChild::Header);
-        let mut children: Vec<TableChild> = header.into_iter().collect();
-        for number in header_rows..=table.rows.len() {
-            let cells = self.row(number, row(number), of);
-            let cells = cells.into_iter().map(|cell| TableItem::Cell(Packed::new(cell)));
-            children.extend(cells.map(TableChild::Item));
-        }
-        children
+        })
     }
 
     /// The cells of a row, without those that others cover.
@@ -151,6 +158,14 @@ impl Drawing<'_> {
             _ => self.paragraph(content),
         };
         TableCell::new(body)
+    }
+}
+
+/// The cells of a row; the header is row 0.
+fn row_of(table: &Table, number: usize) -> &[Vec<Inline>] {
+    match number.checked_sub(1) {
+        Some(at) => &table.rows[at],
+        None => &table.header,
     }
 }
 

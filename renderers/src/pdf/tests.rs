@@ -307,6 +307,12 @@ fn merged_cells_are_tagged_with_their_spans() {
 }
 
 #[test]
+fn cells_over_all_rows_leave_the_others_in_their_rows() {
+    let source = "<table><tr><th rowspan=2>A</th><td>1</td></tr><tr><td>2</td></tr></table>\n";
+    assert_eq!(objects(&rendered(source), b"S", "/TR"), 2);
+}
+
+#[test]
 fn the_text_begins_on_a_page_of_its_own_after_long_contents() {
     let first = |chapters: usize| {
         let front = "---\ntitle: T\ntoc: true\n---\n\nFirst words\n\n";
