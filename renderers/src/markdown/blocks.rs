@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         let mut rest: Vec<(String, Node<'a>)> = self
             .definitions
             .iter()
-            .filter(|(name, _)| !mentioned.contains(name))
+            .filter(|(name, _)| !self.numbers.contains_key(name.as_str()))
             .map(|(name, node)| (name.clone(), *node))
             .collect();
         rest.sort_by_key(|(_, node)| node.data().sourcepos.start.line);

@@ -14,6 +14,8 @@ pub struct Reader<'a> {
     pub definitions: HashMap<String, Node<'a>>,
     /// Names of footnotes in the order of their first reference.
     pub mentioned: Vec<String>,
+    /// The index of each of these names.
+    pub numbers: HashMap<String, usize>,
     /// Footnotes in footnotes are not supported: they become a number.
     pub in_note: bool,
     /// Comments of the current paragraph; they follow it.
@@ -47,6 +49,7 @@ impl<'a> Reader<'a> {
             losses,
             definitions,
             mentioned: Vec::new(),
+            numbers: HashMap::new(),
             in_note: false,
             comments: Vec::new(),
             orphans: Vec::new(),
@@ -61,12 +64,16 @@ impl<'a> Reader<'a> {
 
     /// The index of a footnote, if it exists and the current text is not a footnote itself.
     pub fn note(&mut self, name: &str) -> Option<usize> {
-        let known = self.mentioned.iter().position(|mentioned| mentioned == name);
-        if known.is_some() || self.in_note || !self.definitions.contains_key(name) {
-            return known.filter(|_| !self.in_note);
+        if self.in_note || !self.definitions.contains_key(name) {
+            return None;
         }
+        if let Some(known) = self.numbers.get(name) {
+            return Some(*known);
+        }
+        let number = self.mentioned.len();
+        self.numbers.insert(name.to_owned(), number);
         self.mentioned.push(name.to_owned());
-        Some(self.mentioned.len() - 1)
+        Some(number)
     }
 
     /// The footnotes that are comments.
