@@ -87,7 +87,7 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
         }
         NodeValue::Image(image) => Inline::Image {
             url: clean::line(&image.url),
-            alt: clean::line(&plain_text(&read(reader, node, depth + 1))),
+            alt: alternative_text(reader, node, depth),
             title: clean::line(&image.title),
         },
         NodeValue::FootnoteReference(note) => match reader.note(&note.name) {
@@ -101,6 +101,14 @@ fn inline<'a>(reader: &mut Reader<'a>, node: Node<'a>, depth: usize, open: &mut 
         }
     };
     open.push(read);
+}
+
+/// The text in place of a picture. It has no footnotes, so those of it are added at the end.
+fn alternative_text<'a>(reader: &mut Reader<'a>, picture: Node<'a>, depth: usize) -> String {
+    let in_note = std::mem::replace(&mut reader.in_note, true);
+    let content = read(reader, picture, depth + 1);
+    reader.in_note = in_note;
+    clean::line(&plain_text(&content))
 }
 
 /// Whether the node is in a cell that begins as a formula, where `[Red](0)` is a number format.

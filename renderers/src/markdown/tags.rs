@@ -6,7 +6,7 @@ use super::html::Tag;
 use super::pictures;
 use super::reader::Reader;
 use crate::budgets::NESTING;
-use crate::document::{Inline, Mark, PictureWidth, plain_text};
+use crate::document::{Inline, Mark, PictureWidth, each_in, plain_text};
 
 /// Elements that separate paragraphs and have no other meaning here.
 pub const APART: [&str; 24] = [
@@ -204,7 +204,11 @@ impl Open {
             return self.link(reader, &url, &title, content);
         }
         if let Some(inline) = styled(&name, &content) {
-            return self.push(inline);
+            // Code has no parts.
+            let notes =
+                if matches!(inline, Inline::Code(_)) { notes(&content) } else { Vec::new() };
+            self.push(inline);
+            return self.extend(notes);
         }
         reader.losses.tag(&name);
         if !around.silent {
@@ -289,6 +293,17 @@ fn styled(tag: &str, content: &[Inline]) -> Option<Inline> {
         "small" => marked(Mark::Small),
         _ => None,
     }
+}
+
+/// The footnotes in some content.
+fn notes(content: &[Inline]) -> Vec<Inline> {
+    let mut notes = Vec::new();
+    each_in(content, &mut |inline| {
+        if let Inline::Footnote(note) = inline {
+            notes.push(Inline::Footnote(*note));
+        }
+    });
+    notes
 }
 
 /// The content of an element of MathML, whose last part may be an exponent or an index: without its

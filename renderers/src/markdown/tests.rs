@@ -117,6 +117,20 @@ fn a_note_that_mentions_itself_ends() {
 }
 
 #[test]
+fn footnotes_of_alternative_texts_and_code_are_kept() {
+    for (source, warnings) in [("![a[^n]](a.png)\n", 1), ("x <code>a[^n]</code>\n", 0)] {
+        let document = read(&format!("{source}\n[^n]: The note\n")).unwrap();
+        assert_eq!(document.warnings.len(), warnings, "{source}: {:?}", document.warnings);
+        let mut mentioned = 0;
+        document.each_inline(&mut |inline| {
+            mentioned += usize::from(matches!(inline, Inline::Footnote(_)));
+        });
+        assert_eq!((mentioned, document.notes.len()), (1 - warnings, 1 - warnings), "{source}");
+        assert!(texts(&document).contains("The note"), "{source}");
+    }
+}
+
+#[test]
 fn math_alerts_and_definitions_are_read() {
     let source = "x $a$ y\n$$\nb\n$$\nz, $5 and $6\n\n> [!TIP]\n> t\n\nTerm\n: One\n\n: Two\n";
     let document = read(source).unwrap();
