@@ -2,6 +2,9 @@
 //! accepted.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use chrono::Datelike;
 
 use super::clean;
 use super::losses::Losses;
@@ -23,6 +26,9 @@ const DIRECTIVES: [&str; 9] = [
     "backgroundsize",
     "headingdivider",
 ];
+
+/// The years that the properties of files can have.
+const YEARS: RangeInclusive<i32> = 1..=9_999;
 
 /// Splits the source into the front matter and the body.
 pub fn split<'a>(source: &'a str, losses: &mut Losses) -> (Meta, &'a str) {
@@ -155,7 +161,8 @@ fn date(meta: &mut Meta, value: &str, losses: &mut Losses) {
     let day = value.get(..10).unwrap_or(value);
     let parsed = ["%Y-%m-%d", "%Y/%m/%d"]
         .iter()
-        .find_map(|form| chrono::NaiveDate::parse_from_str(day.trim(), form).ok());
+        .find_map(|form| chrono::NaiveDate::parse_from_str(day.trim(), form).ok())
+        .filter(|day| YEARS.contains(&day.year()));
     meta.date = parsed;
     if parsed.is_none() && !value.is_empty() {
         losses.other(format!("The date “{value}” is invalid; use the form 2026-03-31."));
@@ -286,6 +293,10 @@ mod tests {
         let (_, _, losses) =
             read("---\ndate: soon\nlang: !\nfoo: 1\ntheme: x\npage: A9\ncolumns: 9\n---\n");
         assert_eq!(losses.len(), 6, "{losses:?}");
+        for date in ["+12345-1-1", "-001-01-01", "0000-01-01"] {
+            let (meta, _, losses) = read(&format!("---\ndate: {date}\n---\n"));
+            assert_eq!((meta.date, losses.len()), (None, 1), "{date}");
+        }
         let (_, _, losses) = read("---\npage: A5\nlang: xx-old\n---\n");
         let wanted = [
             "The language “xx-old” is unknown; use a code such as en or zh.",
