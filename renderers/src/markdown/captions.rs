@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Document;
+use crate::counted::counted;
 use crate::document::{
     Block, Inline, Item, List, caption_anchor, change_contents, each_in, plain_text,
 };
@@ -19,6 +20,9 @@ use crate::package::words::{FIGURE, TABLE, caption};
 
 /// After a longer name, even Chinese or Japanese letters must be apart from it.
 const NAME_BYTES: usize = 200;
+
+/// The maximum number of entries of all lists of captions, except for the first of each kind.
+const ENTRIES: usize = 10_000;
 
 /// The names of pictures by their URL.
 pub type Names = BTreeMap<String, String>;
@@ -34,7 +38,7 @@ pub fn number(document: &mut Document, names: &Names) {
     let blocks = std::mem::take(&mut document.blocks);
     document.blocks = captions.tables(blocks);
     captions.figures(&mut document.blocks);
-    captions.lists(&mut document.blocks);
+    let left_out = captions.lists(&mut document.blocks);
     let mut unknown = Vec::new();
     if captions.is_numbered {
         change_contents(&mut document.blocks, &mut |content| {
@@ -43,6 +47,11 @@ pub fn number(document: &mut Document, names: &Names) {
         document.captions = captions.anchors();
     }
     let mut warnings = Warnings::from(&document.warnings);
+    if left_out > 0 {
+        let (one, several) = ("list of captions was left out", "lists of captions were left out");
+        let lists = counted(left_out, one, several);
+        warnings.add(format!("{lists}: together, they have more than {ENTRIES} entries."));
+    }
     for name in captions.repeated {
         warnings.add(format!("Several captions are named “{name}”; references lead to the first."));
     }
@@ -184,7 +193,11 @@ impl Captions<'_> {
         text
     }
 
-    fn lists(&self, blocks: &mut [Block]) {
+    /// Writes the lists of captions. A further list of one kind has a copy of each caption, so that many
+    /// of them are left out; returns their number.
+    fn lists(&self, blocks: &mut [Block]) -> usize {
+        let (mut entries, mut left_out) = (0, 0);
+        let mut is_first = [true; 2];
         for block in blocks {
             let Block::Comment(text) = block else { continue };
             let kind = match text.trim() {
@@ -192,6 +205,11 @@ impl Captions<'_> {
                 "tables" => TABLE,
                 _ => continue,
             };
+            entries += self.all[kind].len();
+            if !std::mem::take(&mut is_first[kind]) && entries > ENTRIES {
+                left_out += 1;
+                continue;
+            }
             let item = |(text, number): (&String, usize)| {
                 let entry = link(&caption_anchor(kind == FIGURE, number), text);
                 Item { task: None, blocks: vec![Block::Paragraph(vec![entry])] }
@@ -199,6 +217,7 @@ impl Captions<'_> {
             let items = self.all[kind].iter().zip(1..).map(item).collect();
             *block = Block::List(List { start: None, tight: true, items });
         }
+        left_out
     }
 
     /// The anchors of all captions by their text, in which references are resolved.
@@ -246,7 +265,7 @@ impl Captions<'_> {
     fn resolved(&self, text: &str, is_link: bool, unknown: &mut Vec<String>) -> Vec<Inline> {
         let (mut resolved, mut plain) = (Vec::new(), String::new());
         let mut rest = text;
-        while let Some(at) = ["@fig:", "@tbl:"].iter().filter_map(|mark| rest.find(mark)).min() {
+        while let Some(at) = reference(rest) {
             plain.push_str(&rest[..at]);
             let name = &rest[at + 1..];
             let is_part = |c: char| c.is_alphanumeric() || matches!(c, ':' | '-' | '_');
@@ -273,6 +292,12 @@ impl Captions<'_> {
         resolved.retain(|inline| !matches!(inline, Inline::Text(text) if text.is_empty()));
         resolved
     }
+}
+
+/// The position of the first reference.
+fn reference(text: &str) -> Option<usize> {
+    let mut signs = text.match_indices('@').map(|(at, _)| at);
+    signs.find(|at| ["fig:", "tbl:"].iter().any(|mark| text[at + 1..].starts_with(mark)))
 }
 
 fn link(anchor: &str, text: &str) -> Inline {
@@ -478,6 +503,31 @@ mod tests {
         number(&mut document, &names);
         assert_eq!(document.captions.len(), COUNT);
         assert!(document.warnings.is_empty());
+    }
+
+    /// If the rest of a text were searched for each reference, this would take many minutes instead of
+    /// seconds.
+    #[test]
+    fn a_text_with_many_references_is_read_once() {
+        const COUNT: usize = 500_000;
+        let text = "@fig:a ".repeat(COUNT);
+        let blocks = vec![Block::Paragraph(vec![Inline::Text(text.clone())])];
+        let mut document = Document { blocks, ..Document::default() };
+        document.meta.numbered = true;
+        number(&mut document, &Names::new());
+        assert_eq!(flat(&document.blocks), [text]);
+    }
+
+    #[test]
+    fn many_lists_of_captions_are_left_out() {
+        let figures: Vec<_> = (0..50).map(|at| format!("![A](a.png \"{at}\")\n\n")).collect();
+        let source = figures.concat() + &"<!-- figures -->\n\n".repeat(205);
+        let document = markdown::read(&source).unwrap();
+        let is_list = |block: &&Block| matches!(block, Block::List(_));
+        assert_eq!(document.blocks.iter().filter(is_list).count(), 200);
+        let said =
+            "5 lists of captions were left out: together, they have more than 10000 entries.";
+        assert_eq!(document.warnings, [said]);
     }
 
     #[test]
