@@ -22,12 +22,17 @@ pub fn report(document: &mut Document) {
     }
 }
 
+/// Longer texts between brackets are not searched for a key.
+const CITATION_BYTES: usize = 300;
+
 /// The text between the brackets of the first citation. Brackets after a word are an index, and those
 /// with parentheses are code.
 fn citation(text: &str) -> Option<&str> {
     text.match_indices('[').find_map(|(at, _)| {
         let is_index = text[..at].ends_with(|c: char| c.is_alphanumeric() || "_)]".contains(c));
-        let (inner, _) = text[at + 1..].split_once(']')?;
+        let rest = &text[at + 1..];
+        let end = rest.bytes().take(CITATION_BYTES).position(|byte| byte == b']')?;
+        let inner = &rest[..end];
         (!is_index && !inner.contains(['(', '{', '=']) && has_key(inner)).then_some(inner)
     })
 }
@@ -63,6 +68,13 @@ mod tests {
         ] {
             assert_eq!(warnings(source), Vec::<&str>::new(), "{source}");
         }
+    }
+
+    #[test]
+    fn open_brackets_are_not_searched_to_the_end_of_the_text() {
+        let text = "[".repeat(200_000);
+        assert_eq!(super::citation(&text), None);
+        assert_eq!(super::citation(&format!("{text}]@x [@y]")), Some("@y"));
     }
 
     #[test]
