@@ -5,6 +5,7 @@
 //! cell, and one before a `<` makes it text; then the source is parsed again.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use comrak::nodes::{Node, NodeHtmlBlock, NodeValue};
@@ -159,38 +160,75 @@ fn over(row: &str, bars: &[usize], columns: usize) -> Vec<usize> {
 fn spans(row: &str) -> Vec<Range<usize>> {
     let bytes = row.as_bytes();
     let (mut spans, mut at) = (Vec::new(), 0);
+    // Marks that close nothing in the rest, so that they are not searched again.
+    let mut absent = HashSet::new();
     while at < bytes.len() {
-        let run = bytes[at..].iter().take_while(|byte| **byte == bytes[at]).count();
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'`' | b'$' => {
-                let end = closing(bytes, at, run);
-                spans.extend(end.map(|end| at..end));
-                at = end.unwrap_or(at + run);
-            }
-            _ => at += 1,
+        let mark = bytes[at];
+        if !matches!(mark, b'`' | b'$') {
+            at += if mark == b'\\' { 2 } else { 1 };
+            continue;
         }
+        let run = bytes[at..].iter().take_while(|byte| **byte == mark).count();
+        let mut end = None;
+        if opens(bytes, at, run) && !absent.contains(&(mark, run)) {
+            end = closing(bytes, at, run);
+            if end.is_none() {
+                absent.insert((mark, run));
+            }
+        }
+        spans.extend(end.map(|end| at..end));
+        at = end.unwrap_or(at + run);
     }
     spans
+}
+
+fn is_space(row: &[u8], at: usize) -> bool {
+    row.get(at).is_none_or(u8::is_ascii_whitespace)
+}
+
+/// Whether a span may start with these marks. A formula touches its marks.
+fn opens(row: &[u8], begin: usize, marks: usize) -> bool {
+    row[begin] == b'`' || !is_space(row, begin + marks)
 }
 
 /// The end of a span that starts with `marks` marks. A formula touches its marks and is not
 /// followed by a digit.
 fn closing(row: &[u8], begin: usize, marks: usize) -> Option<usize> {
     let mark = row[begin];
-    let is_space = |at: usize| row.get(at).is_none_or(u8::is_ascii_whitespace);
     let mut at = begin + marks;
-    if mark == b'$' && is_space(at) {
-        return None;
-    }
     while at < row.len() {
         let run = row[at..].iter().take_while(|byte| **byte == mark).count();
         let end = at + run;
-        let is_formula = || !is_space(at - 1) && !row.get(end).is_some_and(u8::is_ascii_digit);
+        let is_formula = || !is_space(row, at - 1) && !row.get(end).is_some_and(u8::is_ascii_digit);
         if run == marks && (mark == b'`' || is_formula()) {
             return Some(end);
         }
         at += run.max(1);
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_and_formulas_of_a_row_are_found() {
+        for (row, wanted) in [
+            ("| `a|b` | $c$ |", vec!["`a|b`", "$c$"]),
+            ("| $ a$ | ``b` |", vec![]),
+            ("| $5 | $6 $x$1 | $y$ |", vec!["$5 | $6 $x$1 | $y$"]),
+            ("| `` ` | `b` |", vec!["` | `"]),
+        ] {
+            let found: Vec<&str> = spans(row).into_iter().map(|span| &row[span]).collect();
+            assert_eq!(found, wanted, "{row}");
+        }
+    }
+
+    /// If each mark were searched for its end, this would take many minutes instead of seconds.
+    #[test]
+    fn marks_without_an_end_are_read_once() {
+        assert_eq!(spans(&"| $a `` ".repeat(200_000)).len(), 100_000);
+        assert_eq!(spans(&"x".repeat(1_000_000)).len(), 0);
+    }
 }
