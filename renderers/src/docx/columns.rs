@@ -7,10 +7,27 @@ use super::tables::grid;
 use crate::document::Block;
 use crate::package::xml::Xml;
 
+/// The minimum width of a column, in twips.
+const LEAST: i64 = 800;
+
 impl Draw<'_> {
+    /// Columns in as many rows as they need. Word rejects a row of more than 63 cells, and what is
+    /// beyond the paper is not visible.
     pub fn columns(&mut self, xml: &mut Xml, columns: &[Vec<Block>], place: Place) {
+        let fitting = ((place.width + GUTTER) / (LEAST + GUTTER)).max(1) as usize;
+        let rows = columns.len().div_ceil(fitting).max(1);
+        if rows > 1 {
+            let count = columns.len();
+            self.warnings.add(format!("{count} columns are in {rows} rows, to fit on the page."));
+        }
+        for row in columns.chunks(columns.len().div_ceil(rows).max(1)) {
+            self.row_of_columns(xml, row, place);
+        }
+    }
+
+    fn row_of_columns(&mut self, xml: &mut Xml, columns: &[Vec<Block>], place: Place) {
         let count = columns.len() as i64;
-        let width = ((place.width - GUTTER * (count - 1)) / count.max(1)).max(1_000);
+        let width = ((place.width - GUTTER * (count - 1)) / count.max(1)).max(LEAST);
         let last = columns.len().saturating_sub(1);
         let widths: Vec<i64> =
             (0..columns.len()).map(|at| if at < last { width + GUTTER } else { width }).collect();

@@ -102,6 +102,25 @@ fn columns_stand_side_by_side() {
 }
 
 #[test]
+fn many_columns_are_in_several_rows() {
+    let drawn_columns = |count: usize| {
+        let column = |at: usize| vec![Block::Paragraph(vec![Inline::Text(format!("c{at}."))])];
+        let columns = Block::Columns((0..count).map(column).collect());
+        drawn(&Document { blocks: vec![columns], ..Document::default() })
+    };
+    let (parts, warnings) = drawn_columns(7);
+    assert_eq!((parts.all(BODY, "w:tr").len(), warnings.len()), (1, 0));
+    let (parts, warnings) = drawn_columns(100);
+    assert_eq!((parts.all(BODY, "w:tr").len(), parts.all(BODY, "w:tc").len()), (15, 100));
+    assert!(parts.text(BODY, "w:t").contains("c98.c99."));
+    for total in parts.all(BODY, "w:tblW") {
+        assert!(total.attribute("w:w").parse::<i64>().unwrap() <= 9_026, "{total:?}");
+    }
+    assert_eq!(warnings, ["100 columns are in 15 rows, to fit on the page."]);
+    assert_eq!(drawn_columns(0).0.all(BODY, "w:tbl").len(), 0);
+}
+
+#[test]
 fn links_lead_out_with_their_titles_and_only_by_known_schemes() {
     let mut document = read("[a](https://e.org/?x=1&y=2 \"tip\")");
     let bad = Inline::Link {
