@@ -71,7 +71,8 @@ impl Draw<'_> {
     /// A list of all figures or tables as a field that Word can update; `false` if the list is
     /// something else. Only Word knows the page numbers.
     pub fn list_of_captions(&mut self, xml: &mut Xml, list: &List) -> bool {
-        let captions = &self.document.captions;
+        let document = self.document;
+        let captions = &document.captions;
         let is_whole = |entry: &CaptionEntry<'_>| {
             captions.get(&entry.text).is_some_and(|anchor| anchor == entry.anchor)
         };
@@ -80,8 +81,9 @@ impl Draw<'_> {
         let entries = entries.collect::<Option<Vec<_>>>();
         let Some(entries) = entries.filter(|entries| !entries.is_empty()) else { return false };
         self.warnings.add(ENTRY_WARNING);
-        let pages = length::pages_of_captions(self.document);
-        let width = paper::page_width(self.document).to_string();
+        let estimate = || length::pages_of_captions(document);
+        let pages = self.caption_pages.get_or_insert_with(estimate);
+        let width = paper::page_width(document).to_string();
         let last = entries.len() - 1;
         for (at, CaptionEntry { anchor, text }) in entries.iter().enumerate() {
             let bidi = begins_rtl(text);

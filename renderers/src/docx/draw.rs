@@ -1,6 +1,6 @@
 //! The state of a rendering, and the context of a block.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::anchors::HeadingAnchors;
 use super::numbering::Numbering;
@@ -29,6 +29,8 @@ pub struct Draw<'d> {
     pub caption_anchors: HashSet<&'d str>,
     /// The captions that have a bookmark.
     pub marked_captions: HashSet<String>,
+    /// The estimated pages of all captions, once a list of them has been written.
+    pub caption_pages: Option<HashMap<String, usize>>,
     pub anchors: HeadingAnchors,
     /// For each footnote, whether it has been referenced.
     pub mentioned: Vec<bool>,
@@ -95,6 +97,7 @@ impl<'d> Draw<'d> {
             numbering: Numbering::default(),
             caption_anchors: document.captions.values().map(String::as_str).collect(),
             marked_captions: HashSet::new(),
+            caption_pages: None,
             anchors: HeadingAnchors::of(document),
             mentioned: vec![false; document.notes.len()],
             in_note: false,

@@ -22,6 +22,8 @@ pub struct Drawing<'a> {
     /// Heading numbers by anchor.
     pub anchors: HashMap<String, usize>,
     pub seen_notes: HashSet<usize>,
+    /// The anchors of all captions.
+    pub caption_anchors: HashSet<&'a str>,
     /// The captions that links can lead to.
     pub seen_captions: HashSet<String>,
     pub note_place: NotePlace,
@@ -63,6 +65,7 @@ impl<'a> Drawing<'a> {
             pictures,
             anchors,
             seen_notes: HashSet::new(),
+            caption_anchors: document.captions.values().map(String::as_str).collect(),
             seen_captions: HashSet::new(),
             note_place: NotePlace::Here,
             held_notes: Vec::new(),

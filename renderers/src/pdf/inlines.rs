@@ -75,7 +75,7 @@ impl<'a> Drawing<'a> {
     fn link(&mut self, url: &str, content: &[Inline]) -> Content {
         let body = self.inlines(content);
         if let Some(anchor) = url.strip_prefix('#').filter(|_| leads_to_caption(url)) {
-            if !self.document.captions.values().any(|caption| caption == anchor) {
+            if !self.caption_anchors.contains(anchor) {
                 return body;
             }
             // References look like the text around them.
