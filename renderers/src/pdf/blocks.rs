@@ -135,7 +135,9 @@ impl Drawing<'_> {
     }
 
     fn block(&mut self, block: &Block) -> Content {
+        self.depth += 1;
         let drawn = self.drawn(block);
+        self.depth -= 1;
         if self.rtl { directed(block, drawn, self.is_mostly_rtl) } else { drawn }
     }
 
@@ -152,11 +154,18 @@ impl Drawing<'_> {
             Block::Chart(chart) => self.chart(chart),
             Block::Math(latex) => self.formula(latex, true),
             Block::Break => DividerElem::new().pack(),
-            Block::Comment(text) if begins_page(text) => {
-                PagebreakElem::new().with_weak(true).pack()
-            }
+            Block::Comment(text) if begins_page(text) => self.page_break(),
             Block::Comment(_) => Content::empty(),
         }
+    }
+
+    /// Typst refuses a page break within another block.
+    fn page_break(&mut self) -> Content {
+        if self.depth == 1 {
+            return PagebreakElem::new().with_weak(true).pack();
+        }
+        self.warn("A page break in a list, quote, column or footnote was ignored.");
+        Content::empty()
     }
 
     fn heading(&mut self, level: u8, content: &[Inline]) -> Content {

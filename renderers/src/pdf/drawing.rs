@@ -43,6 +43,8 @@ pub struct Drawing<'a> {
     pub headings: usize,
     /// The number of the first heading of each footnote, after those of the text.
     pub note_headings: Vec<usize>,
+    /// The number of blocks around the current content.
+    pub depth: usize,
     /// The number of lists around the current block.
     pub lists: usize,
     /// The levels of the enclosing headings. PDF/UA allows a heading to be at most one level deeper
@@ -76,6 +78,7 @@ impl<'a> Drawing<'a> {
             is_mostly_rtl: look::is_mostly_rtl(document),
             headings: 0,
             note_headings,
+            depth: 0,
             lists: 0,
             above: Vec::new(),
             warnings: Warnings::default(),

@@ -277,6 +277,22 @@ fn a_page_begins_at_each_of_the_marks_that_say_so() {
     }
 }
 
+#[test]
+fn a_page_break_within_another_block_is_reported() {
+    for source in [
+        "> a\n>\n> <!-- pagebreak -->\n>\n> b\n",
+        "- a\n\n  <!-- pagebreak -->\n\n  b\n",
+        "::: column\na\n\n\\newpage\n\n:::\n::: column\nb\n:::\n",
+        "a[^n] b\n\n[^n]: note\n\n    <!-- pagebreak -->\n\n    more\n",
+    ] {
+        let rendered = rendered(source);
+        let said = "A page break in a list, quote, column or footnote was ignored.";
+        assert_eq!(rendered.warnings, [said], "{source}");
+        let text = text(&rendered.bytes);
+        assert!(rendered.pages == 1 && text.contains('a') && text.contains('b'), "{text}");
+    }
+}
+
 /// The number of objects with these keys and values.
 fn objects(rendered: &Rendered, key: &[u8], value: &str) -> usize {
     let document = lopdf::Document::load_mem(&rendered.bytes).unwrap();
