@@ -134,7 +134,9 @@ fn push_bare(reader: &mut Reader, url: &str, text: &str, open: &mut Open) {
         let (shown, rest) = text.split_at(clean::bare_link(text));
         let content = vec![Inline::Text(shown.to_owned())];
         open.link(reader, &url[..url.len() - rest.len()], "", content);
-        let next = ["https://", "http://"].iter().filter_map(|start| rest.find(start)).min();
+        let is_next =
+            |at: &usize| ["https://", "http://"].iter().any(|start| rest[*at..].starts_with(start));
+        let next = rest.match_indices("http").map(|(at, _)| at).find(is_next);
         let (between, further) = rest.split_at(next.unwrap_or(rest.len()));
         if !between.is_empty() {
             open.push(Inline::Text(between.to_owned()));

@@ -12,13 +12,16 @@ pub fn settle(reader: &mut Reader, mut content: Vec<Inline>) -> Vec<Inline> {
     for at in 0..content.len() {
         let Some(Inline::Image { url, alt, .. }) = content.get_mut(at) else { continue };
         let url = url.clone();
-        while let Some((size, rest)) = marp(alt) {
-            *alt = rest;
+        let mut words = alt.as_str();
+        while let Some((size, rest)) = marp(words) {
+            words = rest;
             match size {
                 MarpSize::Width(width) => note(reader, &url, width),
                 MarpSize::Height(height) => note_pixels(reader, &url, height),
             }
         }
+        let words = words.to_owned();
+        *alt = words;
         let Some(Inline::Text(text)) = content.get_mut(at + 1) else { continue };
         let Some((attributes, rest)) = text.strip_prefix('{').and_then(|t| t.split_once('}'))
         else {
@@ -113,7 +116,7 @@ enum MarpSize {
 }
 
 /// The size before an alternative text, and the text.
-fn marp(alt: &str) -> Option<(MarpSize, String)> {
+fn marp(alt: &str) -> Option<(MarpSize, &str)> {
     let (word, rest) = alt.split_once(' ').unwrap_or((alt, ""));
     let (name, value) = word.split_once(':')?;
     let size = match name {
@@ -121,7 +124,7 @@ fn marp(alt: &str) -> Option<(MarpSize, String)> {
         "h" | "height" => MarpSize::Height(PictureWidth::read_height(value)?),
         _ => return None,
     };
-    Some((size, rest.trim().to_owned()))
+    Some((size, rest.trim()))
 }
 
 /// Two to four pictures without words between them, side by side.
@@ -160,6 +163,15 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!([text(0), text(2), text(3)], ["A and B", "D{this}", "E"]);
+    }
+
+    /// If the text were copied for each size, this would take many minutes instead of seconds.
+    #[test]
+    fn many_sizes_are_read_once() {
+        let source = format!("![{}A](a.png)", "w:40 ".repeat(400_000));
+        let document = markdown::read(&source).unwrap();
+        let Block::Paragraph(content) = &document.blocks[0] else { panic!("no paragraph") };
+        assert_eq!(plain_text(content), "A");
     }
 
     #[test]
