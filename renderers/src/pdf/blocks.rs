@@ -192,6 +192,14 @@ impl Drawing<'_> {
         Content::sequence(parts.collect::<Vec<_>>())
     }
 
+    /// A paragraph without the space around it, unless it is very long.
+    pub fn tight(&mut self, content: &[Inline]) -> Content {
+        match lengths::cut(content).as_slice() {
+            [] | [_] => self.inlines(content),
+            _ => self.paragraph(content),
+        }
+    }
+
     /// A picture as a block, with its title as the caption.
     fn picture(&mut self, url: &str, alt: &str, title: &str) -> Content {
         let picture = match self.drawable(url) {
@@ -264,7 +272,7 @@ impl Drawing<'_> {
         for (at, block) in item.blocks.iter().enumerate() {
             match block {
                 Block::Paragraph(content) if list.tight || (at == 0 && item.task.is_some()) => {
-                    parts.push(self.inlines(content));
+                    parts.push(self.tight(content));
                 }
                 block => parts.push(self.block(block)),
             }
@@ -327,7 +335,7 @@ impl Drawing<'_> {
         let items = items.iter().map(|Definition { term, description }| {
             let term = self.inlines(term);
             let description = match description.as_slice() {
-                [Block::Paragraph(content)] => self.inlines(content),
+                [Block::Paragraph(content)] => self.tight(content),
                 blocks => self.blocks(blocks),
             };
             Packed::new(TermItem::new(term, description))

@@ -121,7 +121,7 @@ impl<'a> Drawing<'a> {
         let first_heading = self.note_headings.get(index).copied().unwrap_or_default();
         let headings = std::mem::replace(&mut self.headings, first_heading);
         let body = match blocks.split_first() {
-            Some((Block::Paragraph(first), rest)) => self.inlines(first) + self.blocks(rest),
+            Some((Block::Paragraph(first), rest)) => self.tight(first) + self.blocks(rest),
             _ => self.blocks(blocks),
         };
         self.headings = headings;

@@ -2,6 +2,7 @@
 //! break would take minutes. The text reads the same after the split.
 
 use crate::document::{Inline, plain_text};
+use crate::package::text;
 
 /// The maximum number of characters and of inlines per paragraph.
 pub const CHARS: usize = 4_000;
@@ -14,7 +15,7 @@ pub fn cut(content: &[Inline]) -> Vec<Vec<Inline>> {
         match inline {
             Inline::Text(text) => cuts.text(text, Inline::Text),
             Inline::Code(text) => cuts.text(text, Inline::Code),
-            other => cuts.push(other.clone()),
+            other => cuts.formatted(other.clone()),
         }
     }
     cuts.end();
@@ -59,6 +60,21 @@ impl Cuts {
         }
         if !rest.is_empty() {
             self.push(make(rest.to_owned()));
+        }
+    }
+
+    /// Adds formatted text, in as many parts as it needs.
+    fn formatted(&mut self, inline: Inline) {
+        let mut rest = vec![inline];
+        while rest.iter().map(size).sum::<usize>() > CHARS {
+            let (head, tail) = text::cut(rest, CHARS);
+            for inline in head {
+                self.push(inline);
+            }
+            rest = tail;
+        }
+        for inline in rest {
+            self.push(inline);
         }
     }
 
@@ -114,6 +130,23 @@ mod tests {
             let all: String = cuts.iter().map(|part| plain_text(part)).collect();
             assert_eq!(all.replace(' ', ""), plain_text(&content).replace(' ', ""));
         }
+    }
+
+    #[test]
+    fn formatted_text_is_cut_too() {
+        let text = vec![Inline::Text("many words ".repeat(CHARS))];
+        let link = |content| Inline::Link { url: "#a".into(), title: String::new(), content };
+        let content = vec![link(vec![Inline::Strong(text.clone())]), Inline::Text("end".into())];
+        let cuts = cut(&content);
+        assert!(cuts.len() > 10, "{}", cuts.len());
+        for part in &cuts {
+            assert!(part.iter().map(size).sum::<usize>() <= CHARS);
+            assert!(matches!(part[0], Inline::Link { .. }), "{part:?}");
+        }
+        let all: String = cuts.iter().map(|part| plain_text(part)).collect();
+        assert_eq!(all.replace(' ', ""), (plain_text(&text) + "end").replace(' ', ""));
+        let formula = vec![Inline::Math("x".repeat(2 * CHARS))];
+        assert_eq!(cut(&formula), [formula]);
     }
 
     #[test]

@@ -152,12 +152,7 @@ impl Drawing<'_> {
 
     fn cell(&mut self, content: &[Inline], width: f64) -> TableCell {
         self.room.width = (width - PADDING).max(8.0);
-        let body = match lengths::cut(content).as_slice() {
-            [] => Content::empty(),
-            [part] => self.inlines(part),
-            _ => self.paragraph(content),
-        };
-        TableCell::new(body)
+        TableCell::new(self.tight(content))
     }
 }
 
