@@ -35,8 +35,6 @@ use crate::rendered::Warning;
 
 /// The gap between columns, in points.
 const GUTTER: f64 = 18.0;
-/// Longer code is laid out in parts: the cost of one part grows with the square of its length.
-const CODE_LINES: usize = 250;
 /// Lists with higher numbers have digits in place of Roman numerals.
 const HIGHEST_ROMAN: u64 = 3_999;
 /// The font size of the largest heading, in points.
@@ -317,12 +315,14 @@ impl Drawing<'_> {
     }
 
     fn code(&mut self, language: Option<&str>, text: &str) -> Content {
+        let lines = lengths::lines(text).into_iter();
         let lines: Vec<String> =
-            text.lines().map(|line| self.breakable(line, TextVoice::CodeBlock)).collect();
-        if lines.len() <= CODE_LINES {
-            return raw(language, &lines);
+            lines.map(|line| self.breakable(line, TextVoice::CodeBlock)).collect();
+        let parts = lengths::parts(&lines);
+        if let [lines] = parts[..] {
+            return raw(language, lines);
         }
-        let parts = lines.chunks(CODE_LINES).map(|lines| {
+        let parts = parts.into_iter().map(|lines| {
             let none = Smart::Custom(Em::new(0.0).into());
             let part = BlockElem::new().with_body(Some(BlockBody::Content(raw(language, lines))));
             part.with_above(none).with_below(none).pack()

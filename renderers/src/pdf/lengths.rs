@@ -1,4 +1,4 @@
-//! Splits very long paragraphs: Typst lays out a paragraph as a whole, so a megabyte without a
+//! Splits very long paragraphs and code: Typst lays out each as a whole, so a megabyte without a
 //! break would take minutes. The text reads the same after the split.
 
 use crate::document::{Inline, plain_text};
@@ -7,6 +7,10 @@ use crate::package::text;
 /// The maximum number of characters and of inlines per paragraph.
 pub const CHARS: usize = 4_000;
 const INLINES: usize = 600;
+/// The maximum number of lines and of bytes of code that is laid out as a whole: the cost grows with
+/// the square of its length.
+const CODE_LINES: usize = 250;
+const CODE_BYTES: usize = 100_000;
 
 /// The paragraphs to lay out: one, except for very long ones.
 pub fn cut(content: &[Inline]) -> Vec<Vec<Inline>> {
@@ -20,6 +24,35 @@ pub fn cut(content: &[Inline]) -> Vec<Vec<Inline>> {
     }
     cuts.end();
     cuts.done
+}
+
+/// The lines of code, of which very long ones are cut.
+pub fn lines(code: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    for line in code.lines() {
+        let mut rest = line;
+        while let Some((end, _)) = rest.char_indices().nth(CHARS) {
+            lines.push(&rest[..end]);
+            rest = &rest[end..];
+        }
+        lines.push(rest);
+    }
+    lines
+}
+
+/// The parts of code to lay out, at least one.
+pub fn parts(lines: &[String]) -> Vec<&[String]> {
+    let (mut parts, mut begin, mut bytes) = (Vec::new(), 0, 0);
+    for (at, line) in lines.iter().enumerate() {
+        let is_full = at - begin >= CODE_LINES || bytes + line.len() > CODE_BYTES;
+        if is_full && at > begin {
+            parts.push(&lines[begin..at]);
+            (begin, bytes) = (at, 0);
+        }
+        bytes += line.len();
+    }
+    parts.push(&lines[begin..]);
+    parts
 }
 
 pub fn size(inline: &Inline) -> usize {
@@ -147,6 +180,23 @@ mod tests {
         assert_eq!(all.replace(' ', ""), (plain_text(&text) + "end").replace(' ', ""));
         let formula = vec![Inline::Math("x".repeat(2 * CHARS))];
         assert_eq!(cut(&formula), [formula]);
+    }
+
+    #[test]
+    fn long_lines_of_code_and_long_code_are_cut() {
+        assert_eq!(lines("a\n\nb\n"), ["a", "", "b"]);
+        let long = "é".repeat(CHARS * 2 + 1);
+        let pieces = lines(&long);
+        assert_eq!((pieces.len(), pieces.concat()), (3, long));
+        let sizes = |count: usize, length: usize| -> Vec<usize> {
+            let code = vec!["x".repeat(length); count];
+            parts(&code).iter().map(|part| part.len()).collect()
+        };
+        assert_eq!(sizes(0, 0), [0]);
+        assert_eq!(sizes(CODE_LINES, 80), [CODE_LINES]);
+        assert_eq!(sizes(CODE_LINES + 1, 80), [CODE_LINES, 1]);
+        assert_eq!(sizes(60, CHARS), [25, 25, 10]);
+        assert_eq!(sizes(2, CODE_BYTES + 1), [1, 1]);
     }
 
     #[test]

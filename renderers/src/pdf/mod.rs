@@ -6,7 +6,7 @@
 //! - [`tables`]: tables, whose font size depends on their width
 //! - [`notes`]: footnotes of headings, and those that would strand a heading
 //! - [`directions`]: text direction
-//! - [`lengths`]: splits very long paragraphs; [`marks`]: combining marks without a letter
+//! - [`lengths`]: splits very long paragraphs and code; [`marks`]: combining marks without a letter
 //! - `template.typ`: the constant layout
 //! - `layout`: the rounds of the layout
 //! - [`world`]: the files that Typst can read: the template and the fonts
