@@ -10,6 +10,9 @@ use crate::read::limits;
 /// Elements around rows, cells or paragraphs of Word: content controls and the like.
 pub const WRAPPERS: [&str; 3] = ["sdt", "sdtContent", "customXml"];
 
+/// What some programs begin parts with.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
 /// A part of an XML text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
@@ -32,9 +35,12 @@ pub struct TreeElement {
 pub fn parse(part: &str, xml: &[u8]) -> Result<Vec<Node>, EditError> {
     let damaged = |why: &str| EditError::Invalid(format!("{part} is damaged: {why}."));
     let xml = std::str::from_utf8(xml).map_err(|_| damaged("it is not UTF-8"))?;
+    // The reader would skip the mark without counting its bytes.
+    let (marks, xml) = xml.split_at(xml.len() - xml.trim_start_matches(BYTE_ORDER_MARK).len());
     let mut reader = Reader::from_str(xml);
     let mut open: Vec<TreeElement> = Vec::new();
-    let mut top = Vec::new();
+    let mut top: Vec<Node> = Vec::new();
+    top.extend((!marks.is_empty()).then(|| Node::Raw(marks.to_owned())));
     let mut from = 0;
     loop {
         let event = reader.read_event().map_err(|error| damaged(&error.to_string()))?;
@@ -352,6 +358,16 @@ mod tests {
         root.unset("y");
         root.push(TreeElement::new("c", &[]).with_text("<"));
         assert_eq!(write(&nodes), "<a:b z=\"4\"  x='3&quot;'><c>&lt;</c></a:b>");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_kept() {
+        let xml = "\u{FEFF}<?xml version=\"1.0\"?><ä x='1'>é<b y='2'/></ä>";
+        let mut nodes = parse("x", xml.as_bytes()).unwrap();
+        assert_eq!(write(&nodes), xml);
+        let root = root("x", &mut nodes).unwrap();
+        assert_eq!((root.number("x"), root.text()), (Some(1), "é".into()));
+        assert_eq!(root.child("b").unwrap().number("y"), Some(2));
     }
 
     #[test]
