@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::{
-    EditError,
+    EditError, cell_texts,
     cells::{Address, CellArea, CellContent, CellValue, Epoch},
     formulas,
     groups::Groups,
@@ -145,7 +145,7 @@ impl<'f> Book<'f> {
             Some("inlineStr") => {
                 CellValue::Text(cell.child("is").map(rich_text).unwrap_or_default())
             }
-            Some("str") => CellValue::Text(v),
+            Some("str") => CellValue::Text(cell_texts::shown(&v)),
             Some("b") => CellValue::Bool(v == "1"),
             Some("n") | None if v.is_empty() => CellValue::Empty,
             Some("n") | None => CellValue::Number(v),
@@ -328,14 +328,12 @@ fn recompute(root: &mut TreeElement) {
 
 /// The text of a rich text, without phonetic hints.
 fn rich_text(element: &TreeElement) -> String {
-    element
-        .elements()
-        .map(|child| match child.local() {
-            "t" => child.text(),
-            "r" => child.child("t").map(TreeElement::text).unwrap_or_default(),
-            _ => String::new(),
-        })
-        .collect()
+    let text = |child: &TreeElement| match child.local() {
+        "t" => child.text(),
+        "r" => child.child("t").map(TreeElement::text).unwrap_or_default(),
+        _ => String::new(),
+    };
+    element.elements().map(|child| cell_texts::shown(&text(child))).collect()
 }
 
 fn shared(parts: &mut PackageParts) -> Result<Vec<String>, EditError> {

@@ -217,6 +217,23 @@ fn a_change_of_the_kind_is_a_change() {
     }
 }
 
+/// `_x0041_` in a file is a character by its number.
+#[test]
+fn texts_that_look_like_escapes_are_shown_as_they_are() {
+    let book = with_sheet(&sheet(
+        "<row r=\"1\"><c r=\"A1\" t=\"inlineStr\"><is><t>_x005F_x0041_</t></is></c>\
+         <c r=\"B1\" t=\"str\"><v>a_x000D_&#10;b</v></c></row>",
+    ));
+    let same = ["Sales!A1", "Sales!B1"].into_iter().zip(["_x0041_", "a\nb"]);
+    for (place, text) in same {
+        let edited = workbook::edit(&book, &cell(place, json!(text))).unwrap();
+        assert!(edited.changes.is_empty(), "{place}");
+    }
+    let edited = workbook::edit(&book, &cell("Sales!C1", json!("_x0042_"))).unwrap();
+    let sheet = String::from_utf8(parts(&edited.bytes)["xl/worksheets/sheet1.xml"].clone());
+    assert!(sheet.unwrap().contains(">_x005F_x0042_</t>"));
+}
+
 /// If the sheet were read for each cell, this would take many minutes instead of a second.
 #[test]
 fn a_large_sheet_is_not_read_for_each_of_many_cells() {
