@@ -23,7 +23,7 @@ const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const SHEET_TYPE: &str =
     "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml";
 
-/// The maximum length of a sheet's name, in characters.
+/// The maximum length of a sheet's name, in characters of UTF-16.
 const NAME_CHARS: usize = 31;
 
 pub struct Book<'f> {
@@ -232,7 +232,7 @@ impl<'f> Book<'f> {
 
     fn check_name(&self, name: &str) -> Result<(), EditError> {
         let is_odd = name.trim().is_empty()
-            || name.chars().count() > NAME_CHARS
+            || name.encode_utf16().count() > NAME_CHARS
             || name.contains(|c: char| c.is_control() || "[]:*?/\\".contains(c))
             || name.starts_with('\'')
             || name.ends_with('\'')

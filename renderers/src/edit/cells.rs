@@ -9,7 +9,7 @@ use super::{EditError, cell_texts, invalid, tree::TreeElement};
 pub const LAST_ROW: u32 = 1_048_576;
 const LAST_COLUMN: u32 = 16_384;
 
-/// The maximum length of a text in a cell, in characters.
+/// The maximum length of a text in a cell, in characters of UTF-16.
 const TEXT_CHARS: usize = 32_767;
 
 /// A cell, counted from 1.
@@ -113,7 +113,7 @@ impl CellValue {
             Value::String(text) if text.len() > 1 && text.starts_with('=') => {
                 formula(text).map(Self::Formula)
             }
-            Value::String(text) if text.chars().count() > TEXT_CHARS => {
+            Value::String(text) if text.encode_utf16().count() > TEXT_CHARS => {
                 invalid(format!("A cell takes at most {TEXT_CHARS} characters: shorten the text."))
             }
             Value::String(text) => Ok(Self::Text(text.clone())),
@@ -245,6 +245,13 @@ mod tests {
             assert_eq!(Address::parse(text), None, "{text}");
         }
         assert_eq!(CellArea::parse("$A$1:B2").unwrap().to_string(), "A1:B2");
+    }
+
+    /// An emoji counts as two characters.
+    #[test]
+    fn texts_fit_the_cells_of_excel() {
+        let text = |length: usize| CellValue::of(&"😀".repeat(length).into(), |_| invalid(""));
+        assert!(text(TEXT_CHARS / 2).is_ok() && text(TEXT_CHARS / 2 + 1).is_err());
     }
 
     #[test]

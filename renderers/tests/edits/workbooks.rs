@@ -113,7 +113,7 @@ fn sheets_are_added_and_names_are_checked() {
     is_well_formed(&edited.bytes);
     assert_eq!(cells(&edited.bytes, "New & own")[1][0], "true");
     assert_eq!(formulas(&edited.bytes, "New & own"), ["'Sales'!B2+1"]);
-    for name in ["sales", "", "a/b", "History", &"x".repeat(32)] {
+    for name in ["sales", "", "a/b", "History", &"x".repeat(32), &"😀".repeat(16)] {
         assert!(add(name).is_err(), "{name}");
     }
 }
