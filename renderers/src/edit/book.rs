@@ -30,6 +30,8 @@ pub struct Book<'f> {
     pub(super) parts: PackageParts<'f>,
     /// Names and parts.
     pub(super) sheets: Vec<(String, String)>,
+    /// The names of sheets without cells, such as charts.
+    others: Vec<String>,
     /// The sheets that were opened, by part.
     open: BTreeMap<String, Vec<Node>>,
     /// The groups of cells of these sheets.
@@ -61,10 +63,10 @@ impl<'f> Book<'f> {
             prefixed.iter().find_map(|name| sheet.attribute(name))
         };
         let sheets = root.child("sheets").into_iter().flat_map(TreeElement::elements);
-        let sheets: Vec<_> = sheets
+        let (sheets, others): (Vec<_>, Vec<_>) = sheets
             .filter_map(|sheet| Some((sheet.attribute("name")?, targets.get(&id(sheet)?)?.clone())))
-            .filter(|(_, part)| part.contains("worksheets/"))
-            .collect();
+            .partition(|(_, part)| part.contains("worksheets/"));
+        let others = others.into_iter().map(|(name, _)| name).collect();
         if sheets.is_empty() {
             return invalid("The workbook has no sheets with cells.");
         }
@@ -74,7 +76,7 @@ impl<'f> Book<'f> {
         let shared = shared(&mut parts)?;
         let dates = dates(&mut parts)?;
         let (open, groups, tables) = <_>::default();
-        Ok(Self { parts, sheets, open, groups, tables, shared, dates, epoch })
+        Ok(Self { parts, sheets, others, open, groups, tables, shared, dates, epoch })
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -244,7 +246,8 @@ impl<'f> Book<'f> {
             ));
         }
         let same = |other: &str| other.to_lowercase() == name.to_lowercase();
-        if self.sheets.iter().any(|(other, _)| same(other)) {
+        let mut names = self.sheets.iter().map(|(other, _)| other).chain(&self.others);
+        if names.any(|other| same(other)) {
             return invalid(format!("There is already a sheet “{name}”."));
         }
         Ok(())

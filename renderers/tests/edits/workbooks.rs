@@ -118,6 +118,24 @@ fn sheets_are_added_and_names_are_checked() {
     }
 }
 
+/// Two sheets with one name make a spreadsheet program repair the file.
+#[test]
+fn a_new_sheet_does_not_have_the_name_of_a_chart() {
+    let book = parts(&file(BOOK, Format::Xlsx));
+    let part = |name: &str| String::from_utf8(book[name].clone()).expect("we wrote it");
+    let sheets = part("xl/workbook.xml")
+        .replace("</sheets>", "<sheet name=\"Graph\" sheetId=\"9\" r:id=\"rId99\"/></sheets>");
+    let link = "<Relationship Id=\"rId99\" Type=\"t\" Target=\"chartsheets/sheet1.xml\"/>";
+    let links = part("xl/_rels/workbook.xml.rels")
+        .replace("</Relationships>", &format!("{link}</Relationships>"));
+    let book = with_parts(&[("xl/workbook.xml", &sheets), ("xl/_rels/workbook.xml.rels", &links)]);
+    for (name, is_free) in [("graph", false), ("Graph 2", true)] {
+        let sheets = vec![NewSheet { name: name.into(), rows: Vec::new() }];
+        let edit = WorkbookEdit { sheets, ..WorkbookEdit::default() };
+        assert_eq!(workbook::edit(&book, &edit).is_ok(), is_free, "{name}");
+    }
+}
+
 /// The workbook with this content of the first sheet.
 fn with_sheet(sheet: &str) -> Vec<u8> {
     with_parts(&[("xl/worksheets/sheet1.xml", sheet)])
