@@ -7,7 +7,7 @@ use super::{EditError, cell_texts, invalid, tree::TreeElement};
 
 /// The last row and column of a sheet, counted from 1.
 pub const LAST_ROW: u32 = 1_048_576;
-const LAST_COLUMN: u32 = 16_384;
+pub const LAST_COLUMN: u32 = 16_384;
 
 /// The maximum length of a text in a cell, in characters of UTF-16.
 const TEXT_CHARS: usize = 32_767;
