@@ -2,7 +2,7 @@
 
 use super::{
     EditError,
-    cells::{Address, CellArea},
+    cells::{Address, CellArea, LAST_COLUMN, LAST_ROW},
     invalid,
     tree::{Node, TreeElement},
 };
@@ -17,6 +17,9 @@ pub fn ordered(root: &mut TreeElement) -> Result<(), EditError> {
     let mut row_before = 0;
     for row in data.elements_mut() {
         let number = row.number("r").unwrap_or(row_before + 1);
+        if number > LAST_ROW {
+            return invalid("The file is damaged: a sheet has too many rows.");
+        }
         if number <= row_before {
             return invalid("The file is damaged: the rows of a sheet are not in order.");
         }
@@ -26,6 +29,9 @@ pub fn ordered(root: &mut TreeElement) -> Result<(), EditError> {
         for cell in row.elements_mut().filter(|cell| cell.local() == "c") {
             let known = cell.attribute("r").and_then(|address| Address::parse(&address));
             let column = known.map_or(before + 1, |address| address.column);
+            if column > LAST_COLUMN {
+                return invalid("The file is damaged: a row has too many cells.");
+            }
             if column <= before {
                 return invalid("The file is damaged: the cells of a row are not in order.");
             }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{
     Change, EditError, Edited,
     book::{Book, NativeTable},
-    cells::{Address, CellArea, CellValue, letters},
+    cells::{Address, CellArea, CellValue, LAST_COLUMN, LAST_ROW, letters},
     formulas, invalid,
     parts::PackageParts,
     sheet,
@@ -228,20 +228,23 @@ fn append(book: &mut Book, new: &NewRows, changes: &mut Vec<Change>) -> Result<(
     }
     let target = target(book, new)?;
     let name = book.names()[target.sheet].clone();
+    let to = target.above.saturating_add(new.rows.len() as u32);
+    if to > LAST_ROW {
+        return Err(EditError::TooLarge("The sheet has no room for these rows.".into()));
+    }
     for (number, row) in (target.above + 1..).zip(&new.rows) {
         let values = columns(row, &target)?;
         let mut shown = Vec::new();
         let end = target.last.max(target.first + (values.len() as u32).saturating_sub(1));
+        if end > LAST_COLUMN {
+            return Err(EditError::TooLarge("The sheet has no room for these columns.".into()));
+        }
         for column in target.first..=end {
             let given = values.get((column - target.first) as usize).unwrap_or(&Value::Null);
             shown.push(put(book, &target, Address { row: number, column }, given)?);
         }
         keep_height(book.root(target.sheet)?, target.above, number);
         changes.push(Change::added(format!("{name}!{number}"), &shown.join(" | ")));
-    }
-    let to = target.above + new.rows.len() as u32;
-    if to > super::cells::LAST_ROW {
-        return Err(EditError::TooLarge("The sheet has no room for these rows.".into()));
     }
     let root = book.root(target.sheet)?;
     if target.above > 0 {

@@ -235,6 +235,22 @@ fn a_change_of_the_kind_is_a_change() {
     }
 }
 
+/// Excel repairs a file with cells beyond the last row or column.
+#[test]
+fn no_cell_is_beyond_the_sheet() {
+    let row = |number: u32, cell: &str| {
+        with_sheet(&sheet(&format!("<row r=\"{number}\"><c r=\"{cell}\"><v>1</v></c></row>")))
+    };
+    for (book, why) in [
+        (row(1_048_576, "A1048576"), "no room for these rows"),
+        (row(1, "XFD1"), "no room for these columns"),
+        (row(u32::MAX, "A1"), "too many rows"),
+    ] {
+        let error = workbook::edit(&book, &append(&[json!([1, 2])])).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
 /// `_x0041_` in a file is a character by its number.
 #[test]
 fn texts_that_look_like_escapes_are_shown_as_they_are() {
