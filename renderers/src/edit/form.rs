@@ -2,7 +2,7 @@
 
 use lopdf::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use super::{
     Change, EditError, invalid,
@@ -25,7 +25,8 @@ const COMB: i64 = 1 << 24;
 
 /// A field with its attributes, some of which its parents have.
 struct FormField {
-    id: ObjectId,
+    /// Several fields with one name are the same field (ISO 32000-1, 12.7.3.2).
+    ids: Vec<ObjectId>,
     kind: Vec<u8>,
     flags: i64,
     max_chars: Option<usize>,
@@ -98,11 +99,33 @@ fn fields(document: &Document) -> Result<BTreeMap<String, FormField>, EditError>
     let form = catalog.get_deref(b"AcroForm", document).and_then(Object::as_dict);
     let roots = form.and_then(|form| form.get_deref(b"Fields", document));
     let roots = roots.and_then(Object::as_array).cloned().unwrap_or_default();
-    let mut found = BTreeMap::new();
+    let mut found = FoundFields::default();
     for root in roots.iter().filter_map(|root| root.as_reference().ok()) {
         collect(document, root, &[], &mut found)?;
     }
-    Ok(found)
+    Ok(found.by_name)
+}
+
+#[derive(Default)]
+struct FoundFields {
+    by_name: BTreeMap<String, FormField>,
+    /// The nodes so far: a damaged form can have the same one under many others.
+    nodes: BTreeSet<ObjectId>,
+}
+
+impl FoundFields {
+    fn add(&mut self, name: String, mut field: FormField) {
+        match self.by_name.entry(name) {
+            Entry::Vacant(entry) => {
+                entry.insert(field);
+            }
+            Entry::Occupied(mut known) if known.get().kind == field.kind => {
+                known.get_mut().ids.append(&mut field.ids);
+                known.get_mut().widgets.append(&mut field.widgets);
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
 }
 
 /// `path` is the nodes above.
@@ -110,10 +133,13 @@ fn collect(
     document: &Document,
     id: ObjectId,
     path: &[ObjectId],
-    found: &mut BTreeMap<String, FormField>,
+    found: &mut FoundFields,
 ) -> Result<(), EditError> {
     limits::within(path.len() as u64, DEPTH as u64, "levels of form fields")?;
-    limits::within(found.len() as u64, FIELDS as u64, "form fields")?;
+    limits::within(found.by_name.len() as u64, FIELDS as u64, "form fields")?;
+    if !found.nodes.insert(id) {
+        return Ok(());
+    }
     let path = [path, &[id]].concat();
     let node = document.get_dictionary(id).map_err(odd)?;
     let kids = node.get_deref(b"Kids", document).and_then(Object::as_array);
@@ -142,10 +168,10 @@ fn collect(
         Object::Array(pair) => pair.first().map(shown).unwrap_or_default(),
         plain => shown(plain),
     };
-    found.insert(
+    found.add(
         name,
         FormField {
-            id,
+            ids: vec![id],
             kind: nearest(b"FT").and_then(|kind| kind.as_name().ok()).unwrap_or_default().to_vec(),
             flags: number(b"Ff").unwrap_or(0),
             max_chars: number(b"MaxLen").and_then(|limit| usize::try_from(limit).ok()),
@@ -220,7 +246,9 @@ fn switch(
         let own = if states.contains(&state) { state.as_str() } else { "Off" };
         document.get_dictionary_mut(*widget).map_err(odd)?.set("AS", as_name(own));
     }
-    document.get_dictionary_mut(field.id).map_err(odd)?.set("V", as_name(&state));
+    for id in &field.ids {
+        document.get_dictionary_mut(*id).map_err(odd)?.set("V", as_name(&state));
+    }
     Ok(state == "Off" || all.iter().flatten().any(|known| *known == state))
 }
 
@@ -251,9 +279,11 @@ fn write(
             widget.set("AP", dictionary! { "N" => look });
         }
     }
-    let dictionary = document.get_dictionary_mut(field.id).map_err(odd)?;
-    dictionary.set("V", lopdf::text_string(text));
-    dictionary.remove(b"RV");
+    for id in &field.ids {
+        let dictionary = document.get_dictionary_mut(*id).map_err(odd)?;
+        dictionary.set("V", lopdf::text_string(text));
+        dictionary.remove(b"RV");
+    }
     Ok(is_drawn)
 }
 

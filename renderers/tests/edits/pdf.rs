@@ -140,6 +140,52 @@ fn form_fields_are_filled_and_drawn() {
     assert!(other.warnings.iter().any(|warning| warning.contains("drawn by the viewer")));
 }
 
+/// The fields of a form, with values to fill in.
+fn filled(form: &[u8], fields: Value) -> Document {
+    let fields = fields.as_object().expect("an object").clone();
+    let edited =
+        pdf::edit(&[form], &PdfEdit { fields, ..PdfEdit::default() }).expect("it is a form");
+    Document::load_mem(&edited.bytes).expect("we wrote it")
+}
+
+/// The fields of the form itself.
+fn roots(document: &mut Document) -> &mut Vec<Object> {
+    let catalog = document.catalog_mut().expect("a document has one");
+    let form = catalog.get_mut(b"AcroForm").and_then(Object::as_dict_mut).expect("a form");
+    form.get_mut(b"Fields").and_then(Object::as_array_mut).expect("its fields")
+}
+
+#[test]
+fn all_fields_with_one_name_are_filled() {
+    let twice = form(|document| {
+        let first = roots(document)[0].as_reference().unwrap();
+        let again = document.get_dictionary(first).unwrap().clone();
+        let again = document.add_object(again);
+        roots(document).push(again.into());
+    });
+    let document = filled(&twice, json!({ "name": "Ann" }));
+    let fields = document.objects.values().filter_map(|object| object.as_dict().ok());
+    let values = fields.filter_map(|field| field.get(b"V").ok());
+    let values: Vec<_> = values.filter_map(|value| lopdf::decode_text_string(value).ok()).collect();
+    assert_eq!(values, ["Ann", "Ann"]);
+}
+
+/// If each path to a field were followed, this would never end.
+#[test]
+fn a_form_whose_fields_share_the_ones_below_is_filled() {
+    let shared = form(|document| {
+        let mut below = roots(document)[0].clone();
+        for _ in 0..30 {
+            let kids = vec![below.clone(), below];
+            let node = dictionary! { "T" => Object::string_literal("n"), "Kids" => kids };
+            below = document.add_object(node).into();
+        }
+        roots(document)[0] = below;
+    });
+    let name = format!("{}name", "n.".repeat(30));
+    filled(&shared, json!({ name: "Ann" }));
+}
+
 #[test]
 fn protected_signed_and_macro_files_are_rejected() {
     let signed = form(|document| {
