@@ -185,9 +185,15 @@ fn collect(
 
 fn shown(value: &Object) -> String {
     match value {
-        Object::Name(name) => String::from_utf8_lossy(name).into_owned(),
+        Object::Name(name) => name_text(name),
         text => lopdf::decode_text_string(text).unwrap_or_default(),
     }
+}
+
+/// A name as text. Older programs write names in Latin-1.
+fn name_text(name: &[u8]) -> String {
+    let latin = || name.iter().map(|byte| char::from(*byte)).collect();
+    std::str::from_utf8(name).map_or_else(|_| latin(), str::to_owned)
 }
 
 /// The value, if the field takes it.
@@ -211,12 +217,11 @@ fn check(name: &str, field: &FormField, text: String) -> Result<String, EditErro
 }
 
 /// The states of a check box or radio button, other than off.
-fn states(document: &Document, widget: ObjectId) -> Vec<String> {
+fn states(document: &Document, widget: ObjectId) -> Vec<Vec<u8>> {
     let looks = document.get_dictionary(widget).and_then(|w| w.get_deref(b"AP", document));
     let looks = looks.and_then(Object::as_dict).and_then(|looks| looks.get_deref(b"N", document));
     let states = looks.and_then(Object::as_dict).ok().into_iter().flat_map(Dictionary::iter);
-    let names = states.map(|(name, _)| String::from_utf8_lossy(name).into_owned());
-    names.filter(|name| name != "Off").collect()
+    states.map(|(name, _)| name.clone()).filter(|name| name != b"Off").collect()
 }
 
 /// Sets a check box or radio button. Returns whether its look exists.
@@ -227,29 +232,30 @@ fn switch(
     text: &str,
 ) -> Result<bool, EditError> {
     let all: Vec<_> = field.widgets.iter().map(|widget| states(document, *widget)).collect();
-    let state = match text {
-        "" | "false" | "no" | "Off" | "off" => "Off".to_owned(),
-        "true" | "yes" if field.widgets.len() == 1 => {
-            all[0].first().cloned().unwrap_or_else(|| "Yes".to_owned())
+    // A state may have the name “no”.
+    let known = all.iter().flatten().find(|state| name_text(state) == text);
+    let state = match (known, text) {
+        (Some(known), _) => known.clone(),
+        (None, "" | "false" | "no" | "Off" | "off") => b"Off".to_vec(),
+        (None, "true" | "yes") if field.widgets.len() == 1 => {
+            all[0].first().cloned().unwrap_or_else(|| b"Yes".to_vec())
         }
-        other if all.iter().flatten().any(|state| state == other) => other.to_owned(),
         _ => {
-            let states: Vec<_> = all.iter().flatten().map(String::as_str).collect();
+            let states: Vec<_> = all.iter().flatten().map(|state| name_text(state)).collect();
             return invalid(format!(
                 "The form field {name} takes true, false or one of: {}.",
                 states.join(", ")
             ));
         }
     };
-    let as_name = |name: &str| Object::Name(name.as_bytes().to_vec());
     for (widget, states) in field.widgets.iter().zip(&all) {
-        let own = if states.contains(&state) { state.as_str() } else { "Off" };
-        document.get_dictionary_mut(*widget).map_err(odd)?.set("AS", as_name(own));
+        let own = if states.contains(&state) { state.clone() } else { b"Off".to_vec() };
+        document.get_dictionary_mut(*widget).map_err(odd)?.set("AS", Object::Name(own));
     }
     for id in &field.ids {
-        document.get_dictionary_mut(*id).map_err(odd)?.set("V", as_name(&state));
+        document.get_dictionary_mut(*id).map_err(odd)?.set("V", Object::Name(state.clone()));
     }
-    Ok(state == "Off" || all.iter().flatten().any(|known| *known == state))
+    Ok(state == b"Off" || all.iter().flatten().any(|known| *known == state))
 }
 
 /// Sets a text or a choice. Returns whether it could be drawn.

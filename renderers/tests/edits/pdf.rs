@@ -170,6 +170,48 @@ fn all_fields_with_one_name_are_filled() {
     assert_eq!(values, ["Ann", "Ann"]);
 }
 
+/// “no” is off only where it is no name of a state. Older programs write these in Latin-1.
+#[test]
+fn buttons_take_the_names_of_their_states() {
+    let choice = |states: [&'static [u8]; 2]| {
+        form(move |document| {
+            let field = roots(document)[2].as_reference().unwrap();
+            let kids = states.map(|state| {
+                let look = document.get_dictionary(field).unwrap().get(b"AP").unwrap().clone();
+                let look = look.as_dict().unwrap().get(b"N").unwrap().as_dict().unwrap().clone();
+                let mut looks = lopdf::Dictionary::new();
+                looks.set(state, look.get(b"On").unwrap().clone());
+                let widget = dictionary! {
+                    "Subtype" => "Widget", "AP" => dictionary! { "N" => looks },
+                };
+                Object::from(document.add_object(widget))
+            });
+            let field = document.get_dictionary_mut(field).unwrap();
+            field.remove(b"AP");
+            field.set("Kids", kids.to_vec());
+        })
+    };
+    let check = |states: [&'static [u8]; 2], text: &str, wanted: &[u8]| {
+        let document = filled(&choice(states), json!({ "agreed": text }));
+        let values: Vec<_> = document
+            .objects
+            .values()
+            .filter_map(|object| object.as_dict().ok()?.get(b"V").ok()?.as_name().ok())
+            .collect();
+        assert_eq!(values, [wanted], "{text}");
+        let is_on = |object: &&Object| {
+            object.as_dict().is_ok_and(|widget| {
+                widget.get(b"AS").is_ok_and(|on| on.as_name().is_ok_and(|on| on == wanted))
+            })
+        };
+        let count = document.objects.values().filter(is_on).count();
+        assert_eq!(count, if wanted == b"Off" { 2 } else { 1 }, "{text}");
+    };
+    check([b"yes", b"no"], "no", b"no");
+    check([b"M\xe4nnlich", b"Weiblich"], "Männlich", b"M\xe4nnlich");
+    check([b"a", b"b"], "no", b"Off");
+}
+
 /// If each path to a field were followed, this would never end.
 #[test]
 fn a_form_whose_fields_share_the_ones_below_is_filled() {
