@@ -30,7 +30,7 @@ struct FormField {
     kind: Vec<u8>,
     flags: i64,
     max_chars: Option<usize>,
-    options: Vec<String>,
+    options: Vec<ChoiceOption>,
     value: String,
     /// What is drawn on the pages.
     widgets: Vec<ObjectId>,
@@ -106,6 +106,29 @@ fn fields(document: &Document) -> Result<BTreeMap<String, FormField>, EditError>
     Ok(found.by_name)
 }
 
+/// An entry of a list.
+struct ChoiceOption {
+    value: String,
+    /// What people see.
+    label: String,
+}
+
+impl ChoiceOption {
+    fn of(document: &Document, option: &Object) -> Self {
+        let text = |part: &Object| {
+            document.dereference(part).map(|(_, part)| shown(part)).unwrap_or_default()
+        };
+        match document.dereference(option) {
+            Ok((_, Object::Array(pair))) => {
+                let value = pair.first().map(text).unwrap_or_default();
+                let label = pair.get(1).map_or_else(|| value.clone(), text);
+                Self { value, label }
+            }
+            _ => Self { value: text(option), label: text(option) },
+        }
+    }
+}
+
 #[derive(Default)]
 struct FoundFields {
     by_name: BTreeMap<String, FormField>,
@@ -164,10 +187,7 @@ fn collect(
     let name = names.collect::<Vec<_>>().join(".");
     let number = |key: &[u8]| nearest(key).and_then(|number| number.as_i64().ok());
     let options = nearest(b"Opt").and_then(|options| options.as_array().ok());
-    let option = |option: &Object| match option {
-        Object::Array(pair) => pair.first().map(shown).unwrap_or_default(),
-        plain => shown(plain),
-    };
+    let option = |option: &Object| ChoiceOption::of(document, option);
     found.add(
         name,
         FormField {
@@ -210,8 +230,19 @@ fn check(name: &str, field: &FormField, text: String) -> Result<String, EditErro
     match field.kind.as_slice() {
         b"Tx" => Ok(text),
         b"Btn" if !has(PUSH_BUTTON) => Ok(text),
-        b"Ch" if has(EDITABLE) || text.is_empty() || field.options.contains(&text) => Ok(text),
-        b"Ch" => rejected(format!("takes one of: {}", field.options.join(", "))),
+        b"Ch" => {
+            let options = &field.options;
+            let known = options.iter().find(|option| option.value == text);
+            let known = known.or_else(|| options.iter().find(|option| option.label == text));
+            if let Some(known) = known {
+                return Ok(known.value.clone());
+            }
+            if has(EDITABLE) || text.is_empty() {
+                return Ok(text);
+            }
+            let labels: Vec<_> = options.iter().map(|option| option.label.as_str()).collect();
+            rejected(format!("takes one of: {}", labels.join(", ")))
+        }
         _ => rejected("is a button or a signature, which is not filled".into()),
     }
 }
@@ -266,9 +297,11 @@ fn write(
     font: ObjectId,
 ) -> Result<bool, EditError> {
     let is_special = field.flags & (PASSWORD | COMB) != 0;
+    let chosen = field.options.iter().find(|option| option.value == text);
+    let label = chosen.map_or(text, |option| option.label.as_str());
     let mut is_drawn = true;
     for widget in &field.widgets {
-        let look = if is_special { None } else { look(document, *widget, text, field.flags) };
+        let look = if is_special { None } else { look(document, *widget, label, field.flags) };
         let look = look.map(|(area, drawing)| {
             let fonts = dictionary! { "Font" => dictionary! { "Helv" => font } };
             document.add_object(Stream::new(
@@ -288,7 +321,10 @@ fn write(
     for id in &field.ids {
         let dictionary = document.get_dictionary_mut(*id).map_err(odd)?;
         dictionary.set("V", lopdf::text_string(text));
-        dictionary.remove(b"RV");
+        // Rich text, and the numbers of the entries that were chosen.
+        for outdated in ["RV", "I"] {
+            dictionary.remove(outdated.as_bytes());
+        }
     }
     Ok(is_drawn)
 }

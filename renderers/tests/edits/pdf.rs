@@ -170,6 +170,29 @@ fn all_fields_with_one_name_are_filled() {
     assert_eq!(values, ["Ann", "Ann"]);
 }
 
+#[test]
+fn entries_of_a_list_are_chosen_by_value_or_label() {
+    let list = form(|document| {
+        let field = roots(document)[1].as_reference().unwrap();
+        let field = document.get_dictionary_mut(field).unwrap();
+        let entry = |value: &str, label: &str| {
+            Object::Array(vec![Object::string_literal(value), Object::string_literal(label)])
+        };
+        field.set("Opt", vec![entry("DE", "Germany"), entry("FR", "France")]);
+        field.set("I", vec![Object::Integer(0)]);
+    });
+    for text in ["FR", "France"] {
+        let document = filled(&list, json!({ "color": text }));
+        let mut fields = document.objects.values().filter_map(|object| object.as_dict().ok());
+        let field = fields.find(|field| field.has(b"V")).unwrap();
+        assert_eq!(lopdf::decode_text_string(field.get(b"V").unwrap()).unwrap(), "FR");
+        assert!(!field.has(b"I"));
+        let look = field.get(b"AP").unwrap().as_dict().unwrap().get_deref(b"N", &document).unwrap();
+        let drawing = String::from_utf8_lossy(&look.as_stream().unwrap().content).into_owned();
+        assert!(drawing.contains("<4672616E6365>"), "{drawing}");
+    }
+}
+
 /// “no” is off only where it is no name of a state. Older programs write these in Latin-1.
 #[test]
 fn buttons_take_the_names_of_their_states() {
