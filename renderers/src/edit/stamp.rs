@@ -19,11 +19,20 @@ const FONT: &str = "CountersignStamp";
 const PALE: &str = "CountersignPale";
 
 /// The signs of WinAnsiEncoding that differ from Latin-1.
-const OTHERS: [(char, u8); 12] = [
+const OTHERS: [(char, u8); 27] = [
     ('€', 0x80),
     ('‚', 0x82),
+    ('ƒ', 0x83),
     ('„', 0x84),
     ('…', 0x85),
+    ('†', 0x86),
+    ('‡', 0x87),
+    ('ˆ', 0x88),
+    ('‰', 0x89),
+    ('Š', 0x8A),
+    ('‹', 0x8B),
+    ('Œ', 0x8C),
+    ('Ž', 0x8E),
     ('‘', 0x91),
     ('’', 0x92),
     ('“', 0x93),
@@ -31,7 +40,13 @@ const OTHERS: [(char, u8); 12] = [
     ('•', 0x95),
     ('–', 0x96),
     ('—', 0x97),
+    ('˜', 0x98),
     ('™', 0x99),
+    ('š', 0x9A),
+    ('›', 0x9B),
+    ('œ', 0x9C),
+    ('ž', 0x9E),
+    ('Ÿ', 0x9F),
 ];
 
 /// The text in WinAnsiEncoding, if it has only its letters.
@@ -226,4 +241,18 @@ fn add(
     page.set("Resources", resources);
     page.set("Contents", all);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of Windows-1252, only the five bytes without a letter are missing.
+    #[test]
+    fn all_letters_of_the_encoding_are_written() {
+        assert_eq!(encoded("Cœur à Žižkov").unwrap(), b"C\x9cur \xe0 \x8ei\x9ekov");
+        let found = (0x80..=0x9F_u8).filter(|byte| OTHERS.iter().any(|(_, known)| known == byte));
+        assert_eq!(found.count(), 27);
+        assert_eq!(encoded("草"), None);
+    }
 }
