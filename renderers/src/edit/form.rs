@@ -36,12 +36,12 @@ struct FormField {
     widgets: Vec<ObjectId>,
 }
 
-/// Fills the fields with these names.
+/// Fills the fields with these names. Returns whether all of them could be drawn.
 pub(super) fn fill(
     document: &mut Document,
     values: &Map<String, Value>,
     work: &mut Work,
-) -> Result<(), EditError> {
+) -> Result<bool, EditError> {
     let fields = fields(document)?;
     if fields.is_empty() {
         return invalid("The PDF has no form fields.");
@@ -77,7 +77,21 @@ pub(super) fn fill(
     if form.remove(b"XFA").is_some() {
         work.warn("The form's XFA part was removed; its ordinary fields are filled.");
     }
-    Ok(())
+    Ok(is_drawn)
+}
+
+/// Whether a field, or a widget of it, has a value.
+pub(super) fn has_value(document: &Document, field: &Dictionary) -> bool {
+    let mut node = field;
+    for _ in 0..DEPTH {
+        if let Ok(value) = node.get_deref(b"V", document) {
+            return !matches!(shown(value).as_str(), "" | "Off");
+        }
+        let parent = node.get_deref(b"Parent", document).and_then(Object::as_dict);
+        let Ok(parent) = parent else { break };
+        node = parent;
+    }
+    false
 }
 
 /// The form's own object, or `None` if it is a part of the catalog.

@@ -4,7 +4,7 @@ use lopdf::{Dictionary, Document, Object, ObjectId, dictionary};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Change, EditError,
+    Change, EditError, form,
     pdf_work::{Work, odd},
 };
 use crate::read::limits;
@@ -204,6 +204,9 @@ impl Copy<'_> {
         }
         if kind == b"Widget" {
             if !old.has(b"AP") {
+                if form::has_value(self.from, &old) {
+                    self.work.warn("Values of form fields that only a viewer draws are not kept.");
+                }
                 return Ok(None);
             }
             let looks: [&[u8]; 6] = [b"Type", b"Rect", b"AP", b"AS", b"F", b"Subtype"];

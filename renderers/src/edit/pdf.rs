@@ -56,7 +56,13 @@ pub fn edit(files: &[&[u8]], edit: &PdfEdit) -> Result<Edited, EditError> {
         return Ok(Edited { bytes: first.to_vec(), ..Edited::default() });
     }
     if !edit.fields.is_empty() {
-        form::fill(&mut document, &edit.fields, &mut work)?;
+        let is_drawn = form::fill(&mut document, &edit.fields, &mut work)?;
+        if selects && !is_drawn {
+            return invalid(
+                "Some of the values can be drawn by a viewer only, and pages that are selected or \
+                 merged keep what is drawn: fill the form without selecting pages or merging.",
+            );
+        }
     }
     if selects {
         let mut documents = vec![document];

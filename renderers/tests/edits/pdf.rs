@@ -235,6 +235,25 @@ fn buttons_take_the_names_of_their_states() {
     check([b"a", b"b"], "no", b"Off");
 }
 
+/// Selected pages keep what is drawn of a form, and not its values.
+#[test]
+fn values_of_a_form_are_not_lost_unseen() {
+    let one = |fields: Value| PdfEdit {
+        pages: vec![Some("1".into())],
+        fields: fields.as_object().unwrap().clone(),
+        ..PdfEdit::default()
+    };
+    let form = form(|_| {});
+    assert!(pdf::edit(&[&form], &one(json!({ "name": "Ann" }))).is_ok());
+    let error = pdf::edit(&[&form], &one(json!({ "name": "安" }))).unwrap_err().to_string();
+    assert!(error.contains("fill the form without"), "{error}");
+    let mut document = filled(&form, json!({ "name": "安" }));
+    let mut bytes = Vec::new();
+    document.save_to(&mut bytes).unwrap();
+    let edited = pdf::edit(&[&bytes], &one(json!({}))).unwrap();
+    assert!(edited.warnings.iter().any(|warning| warning.contains("not kept")), "{edited:?}");
+}
+
 /// If each path to a field were followed, this would never end.
 #[test]
 fn a_form_whose_fields_share_the_ones_below_is_filled() {
