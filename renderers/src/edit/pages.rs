@@ -130,11 +130,16 @@ fn lost(document: &Document, work: &mut Work) {
         ("Outlines", "Bookmarks are"),
         ("StructTreeRoot", "Tags for screen readers are"),
         ("AcroForm", "Form fields are"),
+        ("OCProperties", "The states of layers are"),
     ] {
         if catalog.has(key.as_bytes()) {
             let kept = if key == "AcroForm" { " kept as pictures only" } else { " not kept" };
             work.warn(&format!("{what}{kept} when pages are selected or merged."));
         }
+    }
+    let names = catalog.get_deref(b"Names", document).and_then(Object::as_dict);
+    if names.is_ok_and(|names| names.has(b"EmbeddedFiles")) {
+        work.warn("Attached files are not kept when pages are selected or merged.");
     }
 }
 
@@ -183,8 +188,9 @@ impl Copy<'_> {
         annotation: &Object,
         page: ObjectId,
     ) -> Result<Option<Dictionary>, EditError> {
-        let (_, annotation) = self.from.dereference(annotation).map_err(odd)?;
-        let Ok(mut old) = annotation.as_dict().cloned() else { return Ok(None) };
+        // A reference to nothing is as good as none.
+        let annotation = self.from.dereference(annotation).and_then(|(_, found)| found.as_dict());
+        let Ok(mut old) = annotation.cloned() else { return Ok(None) };
         let kind = old.get(b"Subtype").and_then(Object::as_name).unwrap_or_default().to_vec();
         if kind == b"Popup" {
             return Ok(None);

@@ -135,7 +135,8 @@ fn rotate(
     for at in places(rotation.pages.as_deref(), pages.len())? {
         let before = inherited(document, pages[at], b"Rotate");
         let before = before.and_then(|before| before.as_i64().ok()).unwrap_or(0);
-        let after = (before + rotation.degrees).rem_euclid(360);
+        // A damaged file may have any number.
+        let after = (before % 360 + rotation.degrees % 360).rem_euclid(360);
         document.get_dictionary_mut(pages[at]).map_err(odd)?.set("Rotate", after);
         let place = format!("page {}", at + 1);
         let shown = |degrees: i64| format!("rotated by {degrees} degrees");

@@ -58,6 +58,30 @@ fn pdfs_are_merged_split_rotated_and_stamped() {
     assert!(pdf::edit(&[&one], &odd).unwrap_err().to_string().contains("Western European"));
 }
 
+#[test]
+fn pages_of_unusual_files_are_selected_and_rotated() {
+    let mut document = Document::load_mem(&file("x", Format::Pdf)).unwrap();
+    let page = document.page_iter().next().unwrap();
+    let page = document.get_dictionary_mut(page).unwrap();
+    page.set("Annots", vec![Object::Reference((9_999, 0))]);
+    page.set("Rotate", i64::MAX);
+    let catalog = document.catalog_mut().unwrap();
+    catalog.set("OCProperties", dictionary! { "OCGs" => Object::Array(Vec::new()) });
+    catalog.set("Names", dictionary! { "EmbeddedFiles" => lopdf::Dictionary::new() });
+    let mut bytes = Vec::new();
+    document.save_to(&mut bytes).unwrap();
+    let edit = PdfEdit {
+        pages: vec![Some("1".into())],
+        rotations: vec![Rotation { pages: None, degrees: 90 }],
+        ..PdfEdit::default()
+    };
+    let edited = pdf::edit(&[&bytes], &edit).unwrap();
+    for what in ["layers", "Attached files"] {
+        let is_told = edited.warnings.iter().any(|warning| warning.contains(what));
+        assert!(is_told, "{what}: {:?}", edited.warnings);
+    }
+}
+
 /// A form with a text, a choice and a check box.
 fn form(change: impl FnOnce(&mut Document)) -> Vec<u8> {
     let mut document = Document::load_mem(&file("form", Format::Pdf)).expect("we wrote it");
