@@ -5,9 +5,11 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use super::{
-    Change, EditError, invalid,
+    Change, EditError,
+    field_look::{FieldLook, look},
+    invalid,
     pdf_work::{Work, odd},
-    stamp::{encoded, helvetica, literal, width},
+    stamp::helvetica,
 };
 use crate::read::limits;
 
@@ -17,7 +19,6 @@ const DEPTH: usize = 32;
 
 /// Flags of fields (ISO 32000-1, 12.7).
 const READ_ONLY: i64 = 1;
-const MULTILINE: i64 = 1 << 12;
 const PASSWORD: i64 = 1 << 13;
 const PUSH_BUTTON: i64 = 1 << 16;
 const EDITABLE: i64 = 1 << 18;
@@ -316,14 +317,13 @@ fn write(
     let mut is_drawn = true;
     for widget in &field.widgets {
         let look = if is_special { None } else { look(document, *widget, label, field.flags) };
-        let look = look.map(|(area, drawing)| {
+        let look = look.map(|FieldLook { area, matrix, drawing }| {
             let fonts = dictionary! { "Font" => dictionary! { "Helv" => font } };
-            document.add_object(Stream::new(
-                dictionary! {
-                    "Type" => "XObject", "Subtype" => "Form", "BBox" => area, "Resources" => fonts,
-                },
-                drawing.into_bytes(),
-            ))
+            let form = dictionary! {
+                "Type" => "XObject", "Subtype" => "Form", "BBox" => area, "Matrix" => matrix,
+                "Resources" => fonts,
+            };
+            document.add_object(Stream::new(form, drawing.into_bytes()))
         });
         let widget = document.get_dictionary_mut(*widget).map_err(odd)?;
         is_drawn &= look.is_some();
@@ -341,57 +341,4 @@ fn write(
         }
     }
     Ok(is_drawn)
-}
-
-/// The area and the drawing of a text field, if its letters are in the font that viewers have.
-fn look(
-    document: &Document,
-    widget: ObjectId,
-    text: &str,
-    flags: i64,
-) -> Option<(Vec<Object>, String)> {
-    let is_tall = flags & MULTILINE != 0;
-    let rect = document.get_dictionary(widget).ok()?.get_deref(b"Rect", document).ok()?;
-    let sides: Vec<f32> =
-        rect.as_array().ok()?.iter().filter_map(|side| side.as_float().ok()).collect();
-    let [a, b, c, d] = <[f32; 4]>::try_from(sides).ok()?;
-    let (wide, high) = ((a - c).abs(), (b - d).abs());
-    let room = (wide - 4.0).max(1.0);
-    let size = if is_tall {
-        10.0_f32.min(high * 0.7)
-    } else {
-        12.0_f32.min(high * 0.7).min(room / width(text).max(0.1)).max(4.0)
-    };
-    let lines = if is_tall { wrapped(text, room / size) } else { vec![text.replace('\n', " ")] };
-    let top = if is_tall { high - size - 2.0 } else { (high - size) / 2.0 + size * 0.2 };
-    let mut drawing = format!(
-        "/Tx BMC q 1 1 {:.2} {:.2} re W n BT 0 g /Helv {size:.2} Tf {:.2} TL 2 {top:.2} Td\n",
-        wide - 2.0,
-        high - 2.0,
-        size * 1.2
-    );
-    for line in lines {
-        drawing.extend([literal(&encoded(&line)?), " Tj T*\n".to_owned()]);
-    }
-    drawing += "ET Q EMC\n";
-    Some((vec![0.into(), 0.into(), wide.into(), high.into()], drawing))
-}
-
-/// Breaks a text into lines of this width, in font sizes.
-fn wrapped(text: &str, room: f32) -> Vec<String> {
-    let mut lines = Vec::new();
-    for paragraph in text.split('\n') {
-        let mut line = String::new();
-        for word in paragraph.split(' ') {
-            if !line.is_empty() && width(&line) + width(" ") + width(word) > room {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
-    }
-    lines
 }

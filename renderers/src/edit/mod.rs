@@ -7,7 +7,7 @@
 //! - [`word`]: text, paragraphs and table rows of Word files; `word_tables`: its tables;
 //!   `revisions`: tracked changes
 //! - [`pdf`]: pages, stamps and form fields of PDFs; `pages`, `stamp`, `form`: each of them;
-//!   `pdf_work`: what has changed so far
+//!   `field_look`: how fields are drawn; `pdf_work`: what has changed so far
 //! - `parts`, `tree`, `text`: packages, XML and the text of paragraphs
 //!
 //! Parsers of third-party formats occasionally fail badly: call this in a separate process with
@@ -16,6 +16,7 @@
 mod book;
 mod cell_texts;
 mod cells;
+mod field_look;
 mod fields;
 pub mod fill;
 mod form;

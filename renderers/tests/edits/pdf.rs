@@ -194,6 +194,26 @@ fn all_fields_with_one_name_are_filled() {
     assert_eq!(values, ["Ann", "Ann"]);
 }
 
+/// The text goes up along the field, which is 200 points wide and 20 points high on the page.
+#[test]
+fn fields_of_rotated_pages_are_drawn_rotated() {
+    let turned = form(|document| {
+        let field = roots(document)[0].as_reference().unwrap();
+        let field = document.get_dictionary_mut(field).unwrap();
+        field.set("MK", dictionary! { "R" => 90 });
+    });
+    let document = filled(&turned, json!({ "name": "Ann" }));
+    let mut fields = document.objects.values().filter_map(|object| object.as_dict().ok());
+    let field = fields.find(|field| field.has(b"V")).unwrap();
+    let look = field.get(b"AP").unwrap().as_dict().unwrap().get_deref(b"N", &document).unwrap();
+    let numbers = |key: &[u8]| {
+        let numbers = look.as_stream().unwrap().dict.get(key).unwrap().as_array().unwrap();
+        numbers.iter().map(|number| number.as_float().unwrap() as i64).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(b"BBox"), [0, 0, 20, 200]);
+    assert_eq!(numbers(b"Matrix"), [0, 1, -1, 0, 200, 0]);
+}
+
 #[test]
 fn entries_of_a_list_are_chosen_by_value_or_label() {
     let list = form(|document| {
