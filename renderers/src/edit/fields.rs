@@ -71,6 +71,11 @@ impl<'v> Scope<'v> {
         self.values.pop();
     }
 
+    /// The number of repetitions around this place.
+    pub fn depth(&self) -> usize {
+        self.values.len().saturating_sub(1)
+    }
+
     /// The value of a name, which may be a path such as `customer.name`. `.` is the item itself.
     pub fn find(&mut self, name: &str) -> Option<&'v Value> {
         let found = self.values.iter().enumerate().rev().find_map(|(depth, values)| {

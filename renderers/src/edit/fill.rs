@@ -12,12 +12,18 @@ use super::{
     parts::PackageParts,
     sections::{as_copy, begin, end, joined_tables, keep_joined_tables, without_marks},
     text::{self, Replacement},
-    tree::{Node, TreeElement},
+    tree::{Node, TreeElement, write},
 };
 use crate::read::limits;
 
 /// The maximum number of repetitions of sections in a file.
 const REPETITIONS: usize = 10_000;
+
+/// The maximum size of all repetitions of sections in a file.
+const REPEATED_BYTES: usize = 64 << 20;
+
+/// The maximum nesting of sections. Those that follow each other in a paragraph count too.
+const DEPTH: usize = 100;
 
 /// The maximum number of files of a mail merge.
 pub const FILES: usize = 500;
@@ -143,7 +149,7 @@ fn filled(template: &[u8], scope: &mut Scope<'_>) -> Result<Edited, EditError> {
     if !parts.has("word/document.xml") && !parts.has("ppt/presentation.xml") {
         return invalid("Only Word (.docx) and PowerPoint (.pptx) files have template fields.");
     }
-    let mut filling = Fill { left: REPETITIONS, found: 0, changes: Vec::new() };
+    let mut filling = Fill::new(REPETITIONS);
     let mut names = parts.names();
     names.sort();
     for name in names.into_iter().filter(|name| is_filled(name)) {
@@ -168,14 +174,19 @@ fn filled(template: &[u8], scope: &mut Scope<'_>) -> Result<Edited, EditError> {
 }
 
 struct Fill {
-    /// The repetitions that are still allowed.
+    /// The repetitions that are still allowed, and their size.
     left: usize,
+    left_bytes: usize,
     /// The fields found so far.
     found: usize,
     changes: Vec<Change>,
 }
 
 impl Fill {
+    fn new(repetitions: usize) -> Self {
+        Self { left: repetitions, left_bytes: REPEATED_BYTES, found: 0, changes: Vec::new() }
+    }
+
     fn nodes(&mut self, nodes: &mut Vec<Node>, scope: &mut Scope<'_>) -> Result<(), EditError> {
         let mut at = 0;
         while at < nodes.len() {
@@ -252,6 +263,7 @@ impl Fill {
         scope: &mut Scope<'_>,
     ) -> Result<usize, EditError> {
         let name = &field.name;
+        limits::within(scope.depth() as u64, DEPTH as u64, "levels of nested sections")?;
         let end = end(&nodes[at..], name).map(|length| at + length).ok_or_else(|| {
             EditError::Invalid(format!(
                 "The template has {{{{#{name}}}}} without {{{{/{name}}}}} after it in the same \
@@ -272,13 +284,10 @@ impl Fill {
                 }
             }
         }
+        let size = write(&block).len();
         let mut made = Vec::new();
         for (number, value) in repetitions.into_iter().enumerate() {
-            self.left = self.left.checked_sub(1).ok_or_else(|| {
-                EditError::TooLarge(format!(
-                    "The sections repeat more than {REPETITIONS} times: use fewer rows."
-                ))
-            })?;
+            self.count(size)?;
             let mut copy = block.clone();
             if number > 0 {
                 copy.iter_mut().filter_map(Node::as_element_mut).for_each(as_copy);
@@ -293,6 +302,21 @@ impl Fill {
         nodes.splice(at..at, made);
         Ok(count)
     }
+
+    /// Counts a repetition of this many bytes.
+    fn count(&mut self, size: usize) -> Result<(), EditError> {
+        let too_many = |what: String| {
+            EditError::TooLarge(format!("The sections repeat more than {what}: use fewer rows."))
+        };
+        self.left =
+            self.left.checked_sub(1).ok_or_else(|| too_many(format!("{REPETITIONS} times")))?;
+        let megabytes = REPEATED_BYTES >> 20;
+        self.left_bytes = self
+            .left_bytes
+            .checked_sub(size)
+            .ok_or_else(|| too_many(format!("{megabytes} MB of text")))?;
+        Ok(())
+    }
 }
 
 fn empty_paragraph(container: &TreeElement) -> TreeElement {
@@ -303,7 +327,7 @@ fn empty_paragraph(container: &TreeElement) -> TreeElement {
 mod tests {
     use serde_json::json;
 
-    use super::super::tree::{parse, write};
+    use super::super::tree::parse;
     use super::*;
 
     fn paragraph(text: &str) -> String {
@@ -323,11 +347,33 @@ mod tests {
 
     /// The contents of a body that is filled with this value of `a`.
     fn filled_body(content: &str, value: &Value) -> String {
+        filled_within(9, content, value).unwrap()
+    }
+
+    /// The same with at most this many repetitions.
+    fn filled_within(
+        repetitions: usize,
+        content: &str,
+        value: &Value,
+    ) -> Result<String, EditError> {
         let values = json!({ "a": value, "b": "B" });
         let mut nodes = parse("x", format!("<w:body>{content}</w:body>").as_bytes()).unwrap();
-        let mut filling = Fill { left: 9, found: 0, changes: Vec::new() };
-        filling.nodes(&mut nodes, &mut Scope::of(&values)).unwrap();
-        write(&nodes).replace("<w:body>", "").replace("</w:body>", "")
+        Fill::new(repetitions).nodes(&mut nodes, &mut Scope::of(&values))?;
+        Ok(write(&nodes).replace("<w:body>", "").replace("</w:body>", ""))
+    }
+
+    /// These would need more than the stack or the memory.
+    #[test]
+    fn sections_are_not_nested_or_repeated_without_a_limit() {
+        let nested = |depth: usize| ["{{#a}}".repeat(depth), "{{/a}}".repeat(depth)].join("x");
+        let filled =
+            |content: &str, value: &Value| filled_within(REPETITIONS, &paragraph(content), value);
+        assert_eq!(filled(&nested(50), &json!(true)).unwrap(), paragraph("x"));
+        let error = filled(&nested(2_000), &json!(true)).unwrap_err().to_string();
+        assert!(error.contains("levels of nested sections"), "{error}");
+        let long = format!("{{{{#a}}}}{}{{{{/a}}}}", "x".repeat(1 << 20));
+        let error = filled(&long, &json!(vec![1; 100])).unwrap_err().to_string();
+        assert!(error.contains("64 MB of text"), "{error}");
     }
 
     #[test]
