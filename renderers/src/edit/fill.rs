@@ -10,7 +10,9 @@ use super::{
     fields::{self, Field, FieldKind, Scope},
     invalid,
     parts::PackageParts,
-    sections::{as_copy, begin, end, joined_tables, keep_joined_tables, without_marks},
+    sections::{
+        as_copy, begin, distinct_drawings, end, joined_tables, keep_joined_tables, without_marks,
+    },
     text::{self, Replacement},
     tree::{Node, TreeElement, write},
 };
@@ -158,8 +160,11 @@ fn filled(template: &[u8], scope: &mut Scope<'_>) -> Result<Edited, EditError> {
             continue;
         }
         let mut nodes = parts.tree(&name)?;
-        let before = filling.found;
+        let (before, left) = (filling.found, filling.left);
         filling.nodes(&mut nodes, scope)?;
+        if filling.left < left {
+            distinct_drawings(&mut nodes);
+        }
         if filling.found > before {
             parts.put(&name, &nodes)?;
         }
@@ -290,7 +295,7 @@ impl Fill {
             self.count(size)?;
             let mut copy = block.clone();
             if number > 0 {
-                copy.iter_mut().filter_map(Node::as_element_mut).for_each(as_copy);
+                as_copy(&mut copy);
             }
             scope.enter(value);
             let result = self.nodes(&mut copy, scope);
@@ -387,6 +392,23 @@ mod tests {
             let wanted = table(&[&cell, &paragraph("B"), &paragraph("")]);
             assert_eq!(filled_body(&content, &value), wanted);
         }
+    }
+
+    #[test]
+    fn what_is_unique_is_not_repeated() {
+        let mark = "<w:bookmarkStart w:id=\"1\" w:name=\"m\"/><w:bookmarkEnd w:id=\"1\"/>";
+        let comment = "<w:p><w:commentRangeStart w:id=\"2\"/><w:r><w:t>{{item}}</w:t></w:r>\
+                       <w:commentRangeEnd w:id=\"2\"/></w:p>";
+        let first = format!("{mark}{}", comment.replace("{{item}}", "1"));
+        let content = section(&format!("{mark}{comment}"));
+        assert_eq!(filled_body(&content, &json!(["1", "2"])), first + &paragraph("2"));
+        let drawings = |ids: [u32; 3]| {
+            let drawing = |id: u32| format!("<w:drawing><wp:docPr id=\"{id}\"/></w:drawing>");
+            format!("<w:p>{}</w:p>", ids.map(drawing).concat())
+        };
+        let mut nodes = parse("x", drawings([7, 1, 7]).as_bytes()).unwrap();
+        distinct_drawings(&mut nodes);
+        assert_eq!(write(&nodes), drawings([7, 1, 8]));
     }
 
     #[test]

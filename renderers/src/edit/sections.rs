@@ -1,12 +1,26 @@
 //! The sections of a template: the rows or paragraphs from `{{#name}}` to `{{/name}}`.
 
-use std::mem;
+use std::collections::BTreeSet;
 
 use super::{
     fields::{self, Field, FieldKind},
     text::{self, Replacement},
     tree::{Node, TreeElement},
 };
+
+/// Elements that refer to a place once.
+const UNIQUE: [&str; 7] = [
+    "bookmarkStart",
+    "bookmarkEnd",
+    "commentRangeStart",
+    "commentRangeEnd",
+    "commentReference",
+    "permStart",
+    "permEnd",
+];
+
+/// Larger ids leave no room for others.
+const LAST_ID: u32 = 1 << 30;
 
 /// The first section that begins in a row or paragraph.
 pub fn begin(node: &Node) -> Option<Field> {
@@ -198,16 +212,42 @@ fn has_picture(element: &TreeElement) -> bool {
     has
 }
 
-/// Removes the ids and bookmarks that must be unique in a document.
-pub fn as_copy(element: &mut TreeElement) {
-    element.each_mut(&mut |inner| {
+/// Removes what must be unique in a document: bookmarks, the ends of comments, and ids.
+pub fn as_copy(nodes: &mut Vec<Node>) {
+    nodes.retain(|node| !UNIQUE.iter().any(|name| node.is(name)));
+    for element in nodes.iter_mut().filter_map(Node::as_element_mut) {
         for id in ["w14:paraId", "w14:textId"] {
-            inner.unset(id);
+            element.unset(id);
         }
-        let is_mark = |node: &Node| node.is("bookmarkStart") || node.is("bookmarkEnd");
-        if inner.children.iter().any(is_mark) {
-            let children = mem::take(&mut inner.children);
-            inner.children = children.into_iter().filter(|node| !is_mark(node)).collect();
+        if element.local() == "sdtPr" {
+            element.remove("id");
         }
-    });
+        // The number of a row of PowerPoint.
+        if element.name == "a:tr" {
+            element.remove("extLst");
+        }
+        as_copy(&mut element.children);
+    }
+}
+
+/// Gives drawings with the id of an earlier one ids of their own.
+pub fn distinct_drawings(nodes: &mut [Node]) {
+    let is_drawing = |element: &TreeElement| element.local() == "docPr";
+    let mut last = 0;
+    for element in nodes.iter().filter_map(Node::as_element) {
+        element.each(&mut |inner| {
+            let id = inner.number("id").filter(|id| is_drawing(inner) && *id < LAST_ID);
+            last = last.max(id.unwrap_or(0));
+        });
+    }
+    let mut known = BTreeSet::new();
+    for element in nodes.iter_mut().filter_map(Node::as_element_mut) {
+        element.each_mut(&mut |inner| {
+            let id = inner.number("id").filter(|_| is_drawing(inner));
+            if id.is_some_and(|id| !known.insert(id)) {
+                last += 1;
+                inner.set("id", &last.to_string());
+            }
+        });
+    }
 }
