@@ -50,15 +50,18 @@ impl RevisionMarks {
     }
 }
 
+/// Higher numbers leave no room for others.
+const LAST_NUMBER: u32 = 1 << 30;
+
 /// The highest number of a mark in a part.
 pub fn last_mark(root: &TreeElement) -> u32 {
+    let marks = ["ins", "del", "moveFrom", "moveTo", "cellIns", "cellDel", "cellMerge"];
     let mut last = 0;
     root.each(&mut |inner| {
-        if matches!(
-            inner.local(),
-            "ins" | "del" | "moveFrom" | "moveTo" | "rPrChange" | "pPrChange"
-        ) {
-            last = last.max(inner.number("w:id").unwrap_or(0));
+        // Changes of formats are `rPrChange`, `tblPrChange` and the like.
+        if marks.contains(&inner.local()) || inner.local().ends_with("Change") {
+            let number = inner.number("w:id").filter(|number| *number < LAST_NUMBER);
+            last = last.max(number.unwrap_or(0));
         }
     });
     last

@@ -368,6 +368,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_new_marks_are_free_and_valid() {
+        let content = "<w:body><w:tblPrChange w:id=\"7\"/><w:ins w:id=\"4294967295\"/></w:body>";
+        let mut nodes = parse("x", content.as_bytes()).unwrap();
+        assert_eq!(revisions::last_mark(root("x", &mut nodes).unwrap()), 7);
+    }
+
+    #[test]
     fn an_aligned_tab_is_a_tab() {
         let aligned = "<w:p><w:r><w:t>a</w:t><w:ptab/><w:t>b</w:t></w:r></w:p>";
         let change = WordChange::RemoveParagraph { containing: "a\tb".into() };
