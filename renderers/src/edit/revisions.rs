@@ -179,7 +179,7 @@ impl Walk<'_> {
             let to = range.end.min(self.at) - start;
             keep(run, &whole[done..from], children);
             if range.start >= start {
-                self.look = run.child("rPr").cloned();
+                self.look = text::look(run);
             }
             let deleted = deleted(part(run, &whole[from..to]));
             children.push(self.marks.around("w:del", deleted));

@@ -154,18 +154,32 @@ pub fn rewrite(paragraph: &mut TreeElement, text: &str) {
         replace(paragraph, &[Replacement { range, text: text.to_owned() }]);
         return;
     }
-    let mut look = None;
-    paragraph.each(&mut |inner| {
-        if look.is_none() && inner.local() == "r" {
-            look = Some(inner.child("rPr").cloned());
-        }
-    });
-    let run = run(paragraph, look.flatten(), text);
+    let run = run(paragraph, first_look(paragraph), text);
     let kept = ["pPr", "bookmarkStart", "bookmarkEnd"];
     paragraph.children.retain(|child| kept.iter().any(|name| child.is(name)));
     let last = paragraph.children.iter().rposition(|child| !child.is("bookmarkEnd"));
     paragraph.insert(last.map_or(0, |last| last + 1), run);
     break_lines(paragraph);
+}
+
+/// The format of a run for a new text: without marks of tracked changes.
+pub fn look(run: &TreeElement) -> Option<TreeElement> {
+    let mut look = run.child("rPr")?.clone();
+    for mark in ["ins", "del", "moveFrom", "moveTo", "rPrChange"] {
+        look.remove(mark);
+    }
+    Some(look)
+}
+
+/// The format of the first run for a new text.
+pub fn first_look(container: &TreeElement) -> Option<TreeElement> {
+    let mut first = None;
+    container.each(&mut |inner| {
+        if first.is_none() && inner.local() == "r" {
+            first = Some(look(inner));
+        }
+    });
+    first.flatten()
 }
 
 /// A run with this format.

@@ -208,20 +208,16 @@ impl Word {
             let mut paragraph = before.clone();
             paragraph.each_mut(&mut |inner| {
                 // Among them the marks of tracked changes of the paragraph before.
-                for other in ["sectPr", "ins", "del", "pPrChange"] {
+                for other in
+                    ["sectPr", "ins", "del", "moveFrom", "moveTo", "pPrChange", "rPrChange"]
+                {
                     inner.remove(other);
                 }
                 inner.unset("w14:paraId");
                 inner.unset("w14:textId");
             });
             paragraph.children.retain(|child| child.is("pPr"));
-            let mut look = None;
-            before.each(&mut |inner| {
-                if look.is_none() && inner.local() == "r" {
-                    look = Some(inner.child("rPr").cloned());
-                }
-            });
-            let look = look.flatten();
+            let look = text::first_look(before);
             if let Some(marks) = marks {
                 revisions::append(&mut paragraph, look, new, marks);
                 revisions::mark_paragraph(&mut paragraph, "w:ins", marks);
@@ -400,10 +396,16 @@ mod tests {
 
     #[test]
     fn a_new_paragraph_is_no_tracked_change() {
-        let before = "<w:p><w:pPr><w:rPr><w:del w:id=\"1\"/><w:b/></w:rPr></w:pPr>\
-                      <w:r><w:t>old</w:t></w:r></w:p>";
-        let change = WordChange::InsertParagraph { after: "old".into(), text: "new".into() };
-        let wanted = before.replace("<w:del w:id=\"1\"/>", "").replace("old", "new");
-        assert_eq!(changed(before, &change), format!("{before}{wanted}"));
+        for mark in ["del", "moveTo", "rPrChange"] {
+            let mark = format!("<w:{mark} w:id=\"1\"/>");
+            let before = format!(
+                "<w:p><w:pPr><w:rPr>{mark}<w:b/></w:rPr></w:pPr><w:r><w:rPr><w:i/>\
+                 <w:rPrChange w:id=\"2\"/></w:rPr><w:t>old</w:t></w:r></w:p>"
+            );
+            let change = WordChange::InsertParagraph { after: "old".into(), text: "new".into() };
+            let wanted = before.replace(&mark, "").replace("<w:rPrChange w:id=\"2\"/>", "");
+            let wanted = wanted.replace("old", "new");
+            assert_eq!(changed(&before, &change), format!("{before}{wanted}"));
+        }
     }
 }

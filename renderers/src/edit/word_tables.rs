@@ -15,15 +15,10 @@ impl Word {
         let before = text::below(cell);
         match &mut self.marks {
             Some(marks) => {
-                let mut look = None;
-                cell.each(&mut |inner| {
-                    if look.is_none() && inner.local() == "r" {
-                        look = Some(inner.child("rPr").cloned());
-                    }
-                });
+                let look = text::first_look(cell);
                 revisions::delete_runs(cell, marks);
                 if let Some(path) = cell.paths("p").first() {
-                    revisions::append(cell.at_mut(path), look.flatten(), new, marks);
+                    revisions::append(cell.at_mut(path), look, new, marks);
                 }
             }
             None => text::rewrite_all(cell, new),
