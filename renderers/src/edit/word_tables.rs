@@ -54,7 +54,12 @@ impl Word {
             ));
         }
         for (number, column) in columns.iter().enumerate() {
-            text::rewrite_all(row.at_mut(column), cells.get(number).map_or("", String::as_str));
+            let (cell, text) = (row.at_mut(column), cells.get(number).map_or("", String::as_str));
+            text::rewrite_all(cell, text);
+            // The text of a cell that is merged with the one above is not shown.
+            if let Some(properties) = cell.child_mut("tcPr").filter(|_| !text.is_empty()) {
+                properties.remove("vMerge");
+            }
         }
         if let Some(marks) = &mut self.marks {
             revisions::insert_runs(&mut row, marks);
@@ -94,11 +99,30 @@ impl Word {
     }
 }
 
-/// What of a row is kept in a new one: no bookmarks and no marks of tracked changes.
+/// What of a row is kept in a new one: no marks of tracked changes, and nothing that refers to a place
+/// or belongs to the text.
 fn as_new(node: Node) -> Vec<Node> {
-    const DROPPED: [&str; 4] = ["bookmarkStart", "bookmarkEnd", "tblHeader", "del"];
+    const DROPPED: [&str; 15] = [
+        "bookmarkStart",
+        "bookmarkEnd",
+        "tblHeader",
+        "del",
+        "moveFrom",
+        "cellIns",
+        "cellDel",
+        "rPrChange",
+        "pPrChange",
+        "trPrChange",
+        "commentRangeStart",
+        "commentRangeEnd",
+        "commentReference",
+        "footnoteReference",
+        "endnoteReference",
+    ];
     match node {
-        Node::Element(inserted) if inserted.local() == "ins" => inserted.children,
+        Node::Element(inserted) if matches!(inserted.local(), "ins" | "moveTo") => {
+            inserted.children.into_iter().flat_map(as_new).collect()
+        }
         node if DROPPED.iter().any(|name| node.is(name)) => Vec::new(),
         node => vec![node],
     }
@@ -321,6 +345,30 @@ mod tests {
         revisions::mark_row(root("x", &mut nodes).unwrap(), "w:del", &mut marks);
         let marked = write(&nodes);
         assert!(marked.starts_with("<w:tr><w:tblPrEx/><w:trPr><w:del "), "{marked}");
+    }
+
+    #[test]
+    fn a_new_row_has_nothing_of_the_text_before_it() {
+        let run = |content: &str| format!("<w:r>{content}</w:r>");
+        let row = format!(
+            "<w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p>{}<w:ins w:id=\"1\"><w:del w:id=\"2\">{}\
+             </w:del></w:ins><w:commentRangeStart w:id=\"3\"/>{}</w:p></w:tc></w:tr>",
+            run("<w:t>old</w:t>"),
+            run("<w:delText>gone</w:delText>"),
+            run("<w:footnoteReference w:id=\"4\"/>"),
+        );
+        let added = |text: &str| {
+            let added = changed(&row, |word, root| {
+                word.add_row(nth_table(root, 1)?, None, &[text.to_owned()], "")
+            });
+            added.unwrap()
+        };
+        let new = added("new");
+        let once = ["gone", "commentRangeStart", "footnoteReference", "vMerge", ">new<"];
+        for once in once {
+            assert_eq!(new.matches(once).count(), 1, "{once}: {new}");
+        }
+        assert_eq!(added("").matches("vMerge").count(), 2);
     }
 
     #[test]
