@@ -206,8 +206,14 @@ fn part(run: &TreeElement, text: &str) -> TreeElement {
 
 /// The run as deleted text.
 fn deleted(mut run: TreeElement) -> TreeElement {
-    for child in run.elements_mut().filter(|child| child.local() == "t") {
-        let mut text = TreeElement::new("w:delText", &[("xml:space", "preserve")]);
+    // Texts of formulas, `m:t`, stay as they are.
+    for child in run.elements_mut() {
+        let name = match child.name.as_str() {
+            "w:t" => "w:delText",
+            "w:instrText" => "w:delInstrText",
+            _ => continue,
+        };
+        let mut text = TreeElement::new(name, &[("xml:space", "preserve")]);
         text.set_text(&child.text());
         *child = text;
     }

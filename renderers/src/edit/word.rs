@@ -371,6 +371,19 @@ mod tests {
     }
 
     #[test]
+    fn deleted_fields_and_formulas_keep_their_kind() {
+        let content = "<w:p><w:r><w:instrText>PAGE</w:instrText></w:r>\
+                       <m:oMath><m:r><m:t>x</m:t></m:r></m:oMath></w:p>";
+        let mut nodes = parse("x", content.as_bytes()).unwrap();
+        let author = Author { name: "A".into(), date: String::new() };
+        let mut marks = RevisionMarks::after(&author, 0);
+        revisions::delete_runs(root("x", &mut nodes).unwrap(), &mut marks);
+        let deleted = write(&nodes);
+        let code = "<w:delInstrText xml:space=\"preserve\">PAGE</w:delInstrText>";
+        assert!(deleted.contains(code) && deleted.contains("<m:t>x</m:t>"), "{deleted}");
+    }
+
+    #[test]
     fn an_aligned_tab_is_a_tab() {
         let aligned = "<w:p><w:r><w:t>a</w:t><w:ptab/><w:t>b</w:t></w:r></w:p>";
         let change = WordChange::RemoveParagraph { containing: "a\tb".into() };
