@@ -149,7 +149,7 @@ fn break_lines(element: &mut TreeElement) {
 /// Sets the whole text of a paragraph, in the format of its first run.
 pub fn rewrite(paragraph: &mut TreeElement, text: &str) {
     let whole = of(paragraph);
-    if !whole.is_empty() && !whole.contains(['\n', '\t']) {
+    if !whole.is_empty() && !whole.contains(['\n', '\t']) && !has_other_text(paragraph) {
         let range = 0..whole.len();
         replace(paragraph, &[Replacement { range, text: text.to_owned() }]);
         return;
@@ -160,6 +160,20 @@ pub fn rewrite(paragraph: &mut TreeElement, text: &str) {
     let last = paragraph.children.iter().rposition(|child| !child.is("bookmarkEnd"));
     paragraph.insert(last.map_or(0, |last| last + 1), run);
     break_lines(paragraph);
+}
+
+/// Whether a paragraph has signs that are no text here, or a field that would replace a new text by its
+/// result. The texts of form fields and links are not computed.
+fn has_other_text(paragraph: &TreeElement) -> bool {
+    let (mut has_signs, mut code) = (false, String::new());
+    paragraph.each(&mut |inner| match inner.local() {
+        "noBreakHyphen" | "softHyphen" | "sym" => has_signs = true,
+        "instrText" => code += &inner.text(),
+        "fldSimple" => code += &inner.attribute("w:instr").unwrap_or_default(),
+        _ => {}
+    });
+    let code = code.trim_start();
+    has_signs || !(code.is_empty() || code.starts_with("FORMTEXT") || code.starts_with("HYPERLINK"))
 }
 
 /// The format of a run for a new text: without marks of tracked changes.

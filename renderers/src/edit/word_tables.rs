@@ -299,6 +299,25 @@ mod tests {
         assert!(set.contains(&marked("<w:r><w:t>new</w:t></w:r>")), "{set}");
     }
 
+    /// The result of a field would replace the new text when Word computes it.
+    #[test]
+    fn a_cell_keeps_no_signs_and_computed_fields() {
+        let row = |runs: &str| format!("<w:tr><w:tc><w:p>{runs}</w:p></w:tc></w:tr>");
+        let result = "<w:r><w:t>7</w:t></w:r>";
+        for runs in [
+            "<w:r><w:t>a</w:t><w:noBreakHyphen/><w:t>b</w:t></w:r>".to_owned(),
+            format!("<w:fldSimple w:instr=\" =SUM(ABOVE) \">{result}</w:fldSimple>"),
+            format!("<w:r><w:instrText> DATE </w:instrText></w:r>{result}"),
+        ] {
+            let set = with_cell(&row(&runs), 1, 1).unwrap();
+            assert!(set.contains(&row("<w:r><w:t>new</w:t></w:r>")), "{set}");
+        }
+        let link =
+            "<w:r><w:instrText> HYPER</w:instrText><w:instrText>LINK \"x\"</w:instrText></w:r>";
+        let set = with_cell(&row(&format!("{link}{result}")), 1, 1).unwrap();
+        assert!(set.contains(link) && set.contains(">new<"), "{set}");
+    }
+
     #[test]
     fn rows_in_content_controls_are_added_and_removed() {
         let rows = format!("<w:tr><w:tc>{}</w:tc></w:tr>{}", paragraph("top"), controlled());
