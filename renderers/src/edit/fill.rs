@@ -160,11 +160,8 @@ fn filled(template: &[u8], scope: &mut Scope<'_>) -> Result<Edited, EditError> {
             continue;
         }
         let mut nodes = parts.tree(&name)?;
-        let (before, left) = (filling.found, filling.left);
-        filling.nodes(&mut nodes, scope)?;
-        if filling.left < left {
-            distinct_drawings(&mut nodes);
-        }
+        let before = filling.found;
+        filling.part(&mut nodes, scope)?;
         if filling.found > before {
             parts.put(&name, &nodes)?;
         }
@@ -190,6 +187,18 @@ struct Fill {
 impl Fill {
     fn new(repetitions: usize) -> Self {
         Self { left: repetitions, left_bytes: REPEATED_BYTES, found: 0, changes: Vec::new() }
+    }
+
+    fn part(&mut self, nodes: &mut Vec<Node>, scope: &mut Scope<'_>) -> Result<(), EditError> {
+        for element in nodes.iter_mut().filter_map(Node::as_element_mut) {
+            text::unbind_where(element, |text| !fields::fields(text).is_empty());
+        }
+        let left = self.left;
+        self.nodes(nodes, scope)?;
+        if self.left < left {
+            distinct_drawings(nodes);
+        }
+        Ok(())
     }
 
     fn nodes(&mut self, nodes: &mut Vec<Node>, scope: &mut Scope<'_>) -> Result<(), EditError> {
@@ -363,7 +372,7 @@ mod tests {
     ) -> Result<String, EditError> {
         let values = json!({ "a": value, "b": "B" });
         let mut nodes = parse("x", format!("<w:body>{content}</w:body>").as_bytes()).unwrap();
-        Fill::new(repetitions).nodes(&mut nodes, &mut Scope::of(&values))?;
+        Fill::new(repetitions).part(&mut nodes, &mut Scope::of(&values))?;
         Ok(write(&nodes).replace("<w:body>", "").replace("</w:body>", ""))
     }
 
@@ -474,6 +483,21 @@ mod tests {
         assert_eq!(filled_body(&content, &json!(false)), wanted);
         let wanted = format!("{joined}<w:p/>{joined}");
         assert_eq!(filled_body(&section(&joined), &json!([1, 2])), wanted);
+    }
+
+    /// Word would replace the value by the data, which has the field.
+    #[test]
+    fn a_content_control_with_a_field_is_not_bound_to_data() {
+        let control = |binding: &str, text: &str| {
+            format!(
+                "<w:p><w:sdt><w:sdtPr><w:alias/>{binding}</w:sdtPr><w:sdtContent><w:r><w:t>{text}\
+                 </w:t></w:r></w:sdtContent></w:sdt></w:p>"
+            )
+        };
+        let bound = "<w:dataBinding w:xpath=\"x\"/>";
+        let content = control(bound, "{{b}}") + &control(bound, "x");
+        let wanted = control("", "B") + &control(bound, "x");
+        assert_eq!(filled_body(&content, &json!(1)), wanted);
     }
 
     #[test]

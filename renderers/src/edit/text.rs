@@ -219,6 +219,24 @@ pub fn rewrite_all(container: &mut TreeElement, text: &str) {
     }
 }
 
+/// Lets a content control keep a new text: Word would replace that of a control that is bound to data of
+/// the file, such as the title in its properties.
+pub fn unbind(control: &mut TreeElement) {
+    if let Some(properties) = control.child_mut("sdtPr") {
+        properties.remove("dataBinding");
+    }
+}
+
+/// Unbinds the content controls in an element, itself included, whose text fits.
+pub fn unbind_where(element: &mut TreeElement, fits: impl Fn(&str) -> bool) {
+    element.each_mut(&mut |inner| {
+        let is_bound = inner.child("sdtPr").is_some_and(|all| all.child("dataBinding").is_some());
+        if is_bound && (fits(&of(inner)) || fits(&below(inner))) {
+            unbind(inner);
+        }
+    });
+}
+
 /// Removes the tables and the other paragraphs, also those in content controls.
 fn keep_first_paragraph(container: &mut TreeElement, is_first: &mut bool) {
     container.children.retain_mut(|node| {

@@ -169,6 +169,7 @@ impl Word {
                 "The old text must be within a paragraph, not empty, and differ from the new one.",
             );
         }
+        text::unbind_where(root, |text| text.contains(old));
         let mut count = 0;
         root.each_mut(&mut |paragraph| {
             if !text::is_paragraph(paragraph) {
@@ -310,7 +311,11 @@ fn at_paragraph(
         act(&mut element.children, at);
         return true;
     }
-    element.elements_mut().any(|child| at_paragraph(child, wanted, act))
+    let is_below = element.elements_mut().any(|child| at_paragraph(child, wanted, act));
+    if is_below {
+        text::unbind(element);
+    }
+    is_below
 }
 
 #[cfg(test)]
@@ -381,6 +386,35 @@ mod tests {
         let deleted = write(&nodes);
         let code = "<w:delInstrText xml:space=\"preserve\">PAGE</w:delInstrText>";
         assert!(deleted.contains(code) && deleted.contains("<m:t>x</m:t>"), "{deleted}");
+    }
+
+    /// Word replaces the text of a control by the data that it is bound to.
+    #[test]
+    fn content_controls_with_a_new_text_are_not_bound_to_data() {
+        let bound = |content: &str| {
+            format!(
+                "<w:sdt><w:sdtPr><w:alias/><w:dataBinding w:xpath=\"x\"/></w:sdtPr><w:sdtContent>\
+                 {content}</w:sdtContent></w:sdt>"
+            )
+        };
+        let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+        let content = format!(
+            "{}<w:p>{}</w:p>{}",
+            bound(&(paragraph("one") + &paragraph("two"))),
+            bound(&run("three")),
+            bound(&paragraph("other"))
+        );
+        for (old, count) in [("one", 2), ("three", 2), ("none", 3)] {
+            let mut nodes = parse("x", format!("<w:body>{content}</w:body>").as_bytes()).unwrap();
+            let mut word = Word { marks: None, changes: Vec::new() };
+            word.replace(root("x", &mut nodes).unwrap(), old, "new").unwrap();
+            assert_eq!(write(&nodes).matches("dataBinding").count(), count, "{old}");
+        }
+        let change = WordChange::RemoveParagraph { containing: "two".into() };
+        assert_eq!(changed(&content, &change).matches("dataBinding").count(), 2);
+        let table = format!("<w:tbl>{}</w:tbl>", bound("<w:tr><w:tc><w:p/></w:tc></w:tr>"));
+        let change = WordChange::SetCell { table: 1, row: 1, column: 1, text: "new".into() };
+        assert_eq!(changed(&table, &change).matches("dataBinding").count(), 0);
     }
 
     #[test]

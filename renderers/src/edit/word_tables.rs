@@ -102,7 +102,8 @@ impl Word {
 /// What of a row is kept in a new one: no marks of tracked changes, and nothing that refers to a place
 /// or belongs to the text.
 fn as_new(node: Node) -> Vec<Node> {
-    const DROPPED: [&str; 15] = [
+    const DROPPED: [&str; 16] = [
+        "dataBinding",
         "bookmarkStart",
         "bookmarkEnd",
         "tblHeader",
@@ -150,6 +151,7 @@ pub(super) fn nth_table(
         let count = tables.len();
         EditError::Invalid(format!("There is no table {number}: the document has {count}."))
     })?;
+    unbind_along(root, path);
     Ok(root.at_mut(path))
 }
 
@@ -199,6 +201,7 @@ pub(super) fn cell(
     };
     let path = row.checked_sub(1).and_then(|row| rows.get(row));
     let path = path.ok_or_else(|| missing(&format!("row {row}"), rows.len()))?;
+    unbind_along(found, path);
     let found = found.at_mut(path);
     let skipped = columns(found.child("trPr"), "gridBefore").unwrap_or(0);
     let mut end = skipped;
@@ -214,7 +217,17 @@ pub(super) fn cell(
              of its cells."
         ));
     }
-    Ok(found.at_mut(&path))
+    unbind_along(found, &path);
+    let cell = found.at_mut(&path);
+    text::unbind_where(cell, |_| true);
+    Ok(cell)
+}
+
+/// Unbinds the content controls on the way to an element.
+fn unbind_along(element: &mut TreeElement, path: &[usize]) {
+    for steps in 0..path.len() {
+        text::unbind(element.at_mut(&path[..steps]));
+    }
 }
 
 /// A number of columns in the properties of a row or a cell.
