@@ -30,6 +30,9 @@ const DEPTH: usize = 100;
 /// The maximum number of files of a mail merge.
 pub const FILES: usize = 500;
 
+/// The maximum length of a file name.
+const NAME_BYTES: usize = 255;
+
 /// The maximum number of changes that are listed.
 const CHANGES: usize = 1_000;
 
@@ -120,6 +123,12 @@ fn named(pattern: &str, scope: &mut Scope<'_>) -> Result<String, EditError> {
         };
         let is_odd = |c: char| c.is_control() || "/\\:*?\"<>|{}[]".contains(c);
         name.replace_range(field.range.clone(), value.replace(is_odd, "-").trim_matches('.'));
+    }
+    if name.len() > NAME_BYTES {
+        return invalid(format!(
+            "A file name of more than {NAME_BYTES} bytes is too long: “{name:.60}…”. Use other \
+             fields in the name."
+        ));
     }
     Ok(name)
 }

@@ -85,6 +85,9 @@ fn a_list_fills_one_file_for_each_row() {
         let error = each(rows, pattern).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+    let long = [json!({ "First name": "é".repeat(126) })];
+    let error = each(&long, "{{First name}}.docx").unwrap_err().to_string();
+    assert!(error.contains("255 bytes"), "{error}");
     let sheet = file("## L\n\n| First name | amount |\n|---|---|\n| Ann | 4 |\n", Format::Xlsx);
     assert_eq!(
         fill::rows("l.xlsx", &sheet, &template).unwrap(),
