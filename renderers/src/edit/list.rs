@@ -2,7 +2,11 @@
 
 use calamine::{Data, Reader as _, Xlsx, open_workbook_from_rs};
 use serde_json::{Map, Number, Value};
-use std::{io::Cursor, iter};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Cursor,
+    iter,
+};
 
 use super::{EditError, invalid, parts::PackageParts, tree};
 use crate::{
@@ -136,7 +140,7 @@ fn number_value(text: &str) -> Value {
 /// The first row names the columns; empty rows are left out.
 fn objects(rows: Vec<Vec<Value>>) -> Vec<Value> {
     let mut rows = rows.into_iter();
-    let header: Vec<String> = rows.next().into_iter().flatten().map(|name| plain(&name)).collect();
+    let header = distinct(rows.next().into_iter().flatten().map(|name| plain(&name)));
     let is_empty = |row: &Vec<Value>| row.iter().all(|cell| plain(cell).trim().is_empty());
     let rows = rows.filter(|row| !is_empty(row));
     rows.map(|row| {
@@ -144,6 +148,23 @@ fn objects(rows: Vec<Vec<Value>>) -> Vec<Value> {
         Value::Object(cells.map(|(name, cell)| (name.clone(), cell)).collect::<Map<_, _>>())
     })
     .collect()
+}
+
+/// The names of columns. Further columns with the name of an earlier one have a number.
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let mut numbers = BTreeMap::new();
+    names
+        .map(|name| {
+            let mut own = name.clone();
+            while !name.is_empty() && !known.insert(own.clone()) {
+                let number = numbers.entry(name.clone()).or_insert(1_usize);
+                *number += 1;
+                own = format!("{name} {number}");
+            }
+            own
+        })
+        .collect()
 }
 
 fn plain(value: &Value) -> String {
@@ -155,6 +176,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn columns_with_one_name_are_all_there() {
+        let row = |cells: [&str; 6]| cells.map(Value::from).to_vec();
+        let rows = vec![row(["A", "A", "A 2", "", "A", ""]), row(["1", "2", "3", "4", "5", "6"])];
+        assert_eq!(objects(rows), [json!({ "A": "1", "A 2": "2", "A 2 2": "3", "A 3": "5" })]);
+    }
 
     #[test]
     fn numbers_of_the_workbook_are_numbers() {
