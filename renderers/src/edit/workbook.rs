@@ -263,6 +263,8 @@ fn put(book: &mut Book, to: &Target, at: Address, given: &Value) -> Result<Strin
     let above = above.filter(|_| to.top != to.above);
     let formula = above.as_ref().filter(|_| given.is_null());
     let formula = formula.and_then(|cell| book.formula(to.sheet, cell, source));
+    let kind = above.as_ref().and_then(|cell| cell.child("f")?.attribute("t"));
+    let is_array = formula.is_some() && kind.as_deref() == Some("array");
     let style = above.and_then(|cell| cell.attribute("s"));
     if let Some(style) = style {
         sheet::cell_mut(book.root(to.sheet)?, at).set("s", &style);
@@ -277,6 +279,11 @@ fn put(book: &mut Book, to: &Target, at: Address, given: &Value) -> Result<Strin
         None => book.value(to.sheet, at, given)?,
     };
     book.set(to.sheet, at, &value)?;
+    // An ordinary formula would compute with one cell of each area.
+    if is_array && let Some(f) = sheet::cell_mut(book.root(to.sheet)?, at).child_mut("f") {
+        f.set("t", "array");
+        f.set("ref", &at.to_string());
+    }
     Ok(value.shown())
 }
 

@@ -235,6 +235,20 @@ fn a_change_of_the_kind_is_a_change() {
     }
 }
 
+/// As an ordinary formula, `A3:B3*2` would be one cell times two.
+#[test]
+fn array_formulas_of_the_row_above_stay_array_formulas() {
+    let book = with_sheet(&sheet(
+        "<row r=\"1\"><c r=\"A1\"><v>1</v></c></row><row r=\"2\"><c r=\"A2\"><v>1</v></c>\
+         <c r=\"B2\"><v>1</v></c><c r=\"C2\" cm=\"1\"><f t=\"array\" ref=\"C2\">SUM(A2:B2*2)</f>\
+         <v>4</v></c></row>",
+    ));
+    let edited = workbook::edit(&book, &append(&[json!([5, 6])])).unwrap();
+    let sheet = String::from_utf8(parts(&edited.bytes)["xl/worksheets/sheet1.xml"].clone());
+    let formula = "<f ref=\"C3\" t=\"array\">SUM(A3:B3*2)</f>";
+    assert!(sheet.as_ref().unwrap().contains(formula), "{sheet:?}");
+}
+
 /// Excel repairs a file with cells beyond the last row or column.
 #[test]
 fn no_cell_is_beyond_the_sheet() {
