@@ -156,32 +156,67 @@ struct Edge {
     picture: Option<String>,
 }
 
+/// A paragraph that is being read.
+#[derive(Default)]
+struct OpenParagraph {
+    text: String,
+    has_field: bool,
+}
+
 /// Lines without fields, since the renderer writes the page number itself.
 fn edge(xml: &[u8]) -> Result<Edge, ReadError> {
-    let (mut edge, mut line, mut in_text, mut has_field) =
-        (Edge::default(), String::new(), false, false);
+    let mut edge = Edge::default();
+    // The paragraphs of a text box are within that of its anchor.
+    let mut lines: Vec<OpenParagraph> = Vec::new();
+    let (mut in_text, mut in_fallback) = (false, false);
     walk(xml, |node| {
         match node {
+            XmlNode::Close("Fallback") => in_fallback = false,
+            // What is for old programs is there twice.
+            _ if in_fallback => {}
             XmlNode::Open(element) => match element.name.as_str() {
-                "p" => (line, has_field) = (String::new(), false),
+                "Fallback" => in_fallback = true,
+                "p" => lines.push(OpenParagraph::default()),
                 "t" => in_text = true,
-                "tab" | "br" => line.push(' '),
-                "fldChar" | "fldSimple" => has_field = true,
+                "tab" | "br" => add(&mut lines, " "),
+                "fldChar" | "fldSimple" => {
+                    if let Some(line) = lines.last_mut() {
+                        line.has_field = true;
+                    }
+                }
                 "blip" if edge.picture.is_none() => {
                     edge.picture = element.exactly("r:embed").map(str::to_owned);
                 }
                 _ => {}
             },
-            XmlNode::Text(text) if in_text => line.push_str(text),
+            XmlNode::Text(text) if in_text => add(&mut lines, text),
             XmlNode::Close("t") => in_text = false,
             XmlNode::Close("p") => {
-                if !has_field {
-                    edge.text.push(std::mem::take(&mut line));
-                }
+                let line = lines.pop().filter(|line| !line.has_field);
+                edge.text.extend(line.map(|line| line.text));
             }
             XmlNode::Text(_) | XmlNode::Close(_) => {}
         }
         Ok(())
     })?;
     Ok(edge)
+}
+
+fn add(lines: &mut [OpenParagraph], text: &str) {
+    if let Some(line) = lines.last_mut() {
+        line.text.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_boxes_of_a_header_are_read_once_and_beside_its_text() {
+        let header = "<hdr><p><r><t>Acme</t></r><r><AlternateContent><Choice><p><r><t>Box</t></r>\
+                      </p></Choice><Fallback><p><r><t>Box</t></r></p></Fallback></AlternateContent>\
+                      </r><r><t> Ltd.</t></r></p></hdr>";
+        assert_eq!(edge(header.as_bytes()).unwrap().text, ["Box", "Acme Ltd."]);
+    }
 }
