@@ -21,13 +21,7 @@ pub fn read(archive: &mut Archive, brand: &mut Brand) -> Result<(), ReadError> {
         })?;
     }
     let Some(xml) = archive.part("word/document.xml")? else { return Ok(()) };
-    let mut section = WordSection::default();
-    walk(&xml, |node| {
-        if let XmlNode::Open(element) = node {
-            section.see(element, brand);
-        }
-        Ok(())
-    })?;
+    let section = section(&xml, brand)?;
     let links = links(archive, "word/document.xml")?;
     for (id, is_header) in [(section.header, true), (section.footer, false)] {
         let Some(target) = id.and_then(|id| links.get(&id).cloned()) else { continue };
@@ -121,6 +115,22 @@ struct WordSection {
     footer: Option<String>,
 }
 
+/// Reads the sections, without what they were before a tracked change.
+fn section(xml: &[u8], brand: &mut Brand) -> Result<WordSection, ReadError> {
+    let mut section = WordSection::default();
+    let mut in_change = false;
+    walk(xml, |node| {
+        match node {
+            XmlNode::Close("sectPrChange") => in_change = false,
+            XmlNode::Open(element) if element.name == "sectPrChange" => in_change = true,
+            XmlNode::Open(element) if !in_change => section.see(element, brand),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(section)
+}
+
 impl WordSection {
     fn see(&mut self, element: &XmlElement, brand: &mut Brand) {
         let usual = element.attribute("type") == Some("default");
@@ -211,6 +221,16 @@ fn add(lines: &mut [OpenParagraph], text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paper_before_a_tracked_change_is_not_that_of_the_template() {
+        let paper = |width: u32| format!("<pgSz w=\"{width}\" h=\"15000\"/>");
+        let change = format!("<sectPrChange><sectPr>{}</sectPr></sectPrChange>", paper(12_240));
+        let body = format!("<body><sectPr>{}{change}</sectPr></body>", paper(16_838));
+        let mut brand = Brand::default();
+        section(body.as_bytes(), &mut brand).unwrap();
+        assert!(brand.page.unwrap().landscape);
+    }
 
     #[test]
     fn text_boxes_of_a_header_are_read_once_and_beside_its_text() {
