@@ -151,12 +151,23 @@ pub fn forget_results(root: &mut TreeElement) {
     });
 }
 
-/// Extends the areas that end with the row `last` to the row `to`: filters, conditional formats,
-/// validations. Updates the dimension.
-pub fn grow(root: &mut TreeElement, last: u32, to: u32) {
+/// Rows of a sheet that get more rows.
+#[derive(Clone, Copy)]
+pub struct GrownRows {
+    /// The first row below the column names, and the last one before.
+    pub first: u32,
+    pub last: u32,
+    /// The last row now.
+    pub to: u32,
+}
+
+/// Extends the areas that end with the last row: filters, conditional formats, validations. One of the
+/// last row alone belongs to it, unless it is the first as well. Updates the dimension.
+pub fn grow(root: &mut TreeElement, rows: GrownRows) {
+    let GrownRows { first, last, to } = rows;
     let grown = |areas: &str| {
         let grow = |area: &str| match CellArea::parse(area) {
-            Some(mut area) if area.to.row == last && area.from.row < last => {
+            Some(mut area) if area.to.row == last && (area.from.row < last || first == last) => {
                 area.to.row = to;
                 area.to_string()
             }

@@ -11,7 +11,7 @@ use super::{
     cells::{Address, CellArea, CellValue, LAST_COLUMN, LAST_ROW, letters},
     formulas, invalid,
     parts::PackageParts,
-    sheet,
+    sheet::{self, GrownRows},
     tree::TreeElement,
 };
 use crate::read::limits;
@@ -248,7 +248,8 @@ fn append(book: &mut Book, new: &NewRows, changes: &mut Vec<Change>) -> Result<(
     }
     let root = book.root(target.sheet)?;
     if target.above > 0 {
-        sheet::grow(root, target.above, to);
+        let (first, last) = (target.top.saturating_add(1), target.above);
+        sheet::grow(root, GrownRows { first, last, to });
     }
     sheet::measure(root);
     book.grow_names(target.sheet, target.above, to)?;

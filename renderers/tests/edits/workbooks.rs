@@ -235,6 +235,24 @@ fn a_change_of_the_kind_is_a_change() {
     }
 }
 
+#[test]
+fn the_validation_of_the_only_row_is_that_of_new_rows() {
+    let row = |number: u32| format!("<row r=\"{number}\"><c r=\"A{number}\"><v>1</v></c></row>");
+    let checked = |count: u32, area: &str| {
+        let rows: String = (1..=count).map(row).collect();
+        let checks = format!(
+            "</sheetData><dataValidations><dataValidation sqref=\"{area}\"/></dataValidations>"
+        );
+        let book = with_sheet(&sheet(&rows).replace("</sheetData>", &checks));
+        let edited = workbook::edit(&book, &append(&[json!([2]), json!([3])])).unwrap();
+        String::from_utf8(parts(&edited.bytes)["xl/worksheets/sheet1.xml"].clone()).unwrap()
+    };
+    assert!(checked(2, "A2").contains("sqref=\"A2:A4\""));
+    // Of several rows, the format of the last alone may be that of a sum.
+    assert!(checked(3, "A3").contains("sqref=\"A3\""));
+    assert!(checked(1, "A1").contains("sqref=\"A1\""));
+}
+
 /// As an ordinary formula, `A3:B3*2` would be one cell times two.
 #[test]
 fn array_formulas_of_the_row_above_stay_array_formulas() {
