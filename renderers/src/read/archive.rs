@@ -13,10 +13,15 @@ pub struct Archive<'a> {
 
 impl<'a> Archive<'a> {
     pub fn open(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Self::open_within(bytes, limits::UNPACKED_BYTES)
+    }
+
+    /// Opens a package that unpacks to at most `left_bytes`. A part that is read twice counts twice.
+    pub fn open_within(bytes: &'a [u8], left_bytes: u64) -> Result<Self, ReadError> {
         let zip = ZipArchive::new(Cursor::new(bytes))
             .map_err(|error| ReadError::Damaged(format!("The package is damaged: {error}.")))?;
         limits::within(zip.len() as u64, limits::ENTRIES as u64, "parts")?;
-        Ok(Self { zip, left_bytes: limits::UNPACKED_BYTES })
+        Ok(Self { zip, left_bytes })
     }
 
     pub fn has(&self, name: &str) -> bool {

@@ -1,11 +1,6 @@
 //! The headers and footers of workbooks.
 
-use super::{
-    archive::Archive,
-    reading::ReadError,
-    words::EdgeTexts,
-    xml::{XmlNode, walk},
-};
+use super::xml::{XmlNode, walk};
 
 /// The start of the headers and footers in a sheet part.
 const EDGES: &[u8] = b"<headerFooter";
@@ -68,35 +63,30 @@ pub fn is_page_number(text: &str) -> bool {
     text.contains('#') && text.replace('/', " / ").split_whitespace().all(is_part)
 }
 
-/// Headers and footers of the sheets, each once, except those that every sheet of LibreOffice has.
-pub fn edges(archive: &mut Archive) -> Result<EdgeTexts, ReadError> {
-    let mut texts = EdgeTexts::default();
-    for part in archive.numbered("xl/worksheets/sheet") {
-        let xml = archive.part(&part)?.unwrap_or_default();
-        // They follow the cells, which need not be parsed again.
-        let Some(from) = xml.windows(EDGES.len()).rposition(|bytes| bytes == EDGES) else {
-            continue;
-        };
-        let mut codes = None;
-        let _ = walk(&xml[from..], |node| {
-            match node {
-                XmlNode::Open(element) => {
-                    let name = element.name.as_str();
-                    let is_edge = name.ends_with("Header") || name.ends_with("Footer");
-                    codes = is_edge.then(String::new);
-                }
-                XmlNode::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
-                XmlNode::Close(_) => {
-                    let text = codes.take().map(|codes| edge(&codes)).unwrap_or_default();
-                    if !is_page_number(&text) {
-                        texts.add(text);
-                    }
-                }
+/// Headers and footers of a sheet part, except those that every sheet of LibreOffice has.
+pub fn edges(sheet: &[u8]) -> Vec<String> {
+    let mut texts = Vec::new();
+    // They follow the cells, which need not be parsed for them.
+    let Some(from) = sheet.windows(EDGES.len()).rposition(|bytes| bytes == EDGES) else {
+        return texts;
+    };
+    let mut codes = None;
+    let _ = walk(&sheet[from..], |node| {
+        match node {
+            XmlNode::Open(element) => {
+                let name = element.name.as_str();
+                let is_edge = name.ends_with("Header") || name.ends_with("Footer");
+                codes = is_edge.then(String::new);
             }
-            Ok(())
-        });
-    }
-    Ok(texts)
+            XmlNode::Text(text) => codes.iter_mut().for_each(|codes| codes.push_str(text)),
+            XmlNode::Close(_) => {
+                let text = codes.take().map(|codes| edge(&codes)).unwrap_or_default();
+                texts.extend((!is_page_number(&text)).then_some(text));
+            }
+        }
+        Ok(())
+    });
+    texts
 }
 
 /// Removes the formatting codes: `&L&"Arial,Bold"&12Report&RPage &P` becomes “Report Page #”.

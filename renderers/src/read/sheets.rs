@@ -9,9 +9,8 @@ use super::{
     asides::{self, AsideComment, Comments},
     chart, limits,
     reading::{Kind, ReadError, Reading},
-    sheet_edges::edges,
     tables::MERGED,
-    words::Words,
+    words::{EdgeTexts, Words},
     workbook::{Rows, SheetCells, Workbook},
 };
 use crate::counted::counted;
@@ -24,7 +23,7 @@ const UNFORMATTED: &str = "Number formats, links, merged cells, and hidden rows 
 
 pub fn read(kind: Kind, bytes: &[u8]) -> Result<Reading, ReadError> {
     if kind == Kind::Xlsx {
-        return xlsx(bytes);
+        return workbook(Archive::open(bytes)?);
     }
     if kind != Kind::Xls {
         Archive::open(bytes)?.check_all()?;
@@ -63,8 +62,8 @@ pub fn skipped_columns(name: &str) -> String {
     format!("Columns of the sheet {name} after the 256th were skipped.")
 }
 
-fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
-    let mut archive = Archive::open(bytes)?;
+/// Reads a workbook since 2007.
+pub fn workbook(mut archive: Archive) -> Result<Reading, ReadError> {
     let book = Workbook::open(&mut archive)?;
     if book.sheets.is_empty() {
         return Err(damaged("it has no sheets"));
@@ -73,6 +72,7 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut words = Words::default();
     let mut budget = CellBudget::of(book.sheets.len());
     let (mut uncalculated, mut has_merged) = (0, false);
+    let mut edges = EdgeTexts::default();
     for sheet in &book.sheets {
         reading.pages += 1;
         words.heading(2, &title(&sheet.name, sheet.is_hidden));
@@ -92,6 +92,7 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
         for note in cells.hidden.notes(last, cells.width) {
             words.paragraph(&note);
         }
+        cells.edges.into_iter().for_each(|text| edges.add(text));
     }
     reading.warnings.append(&mut budget.sizes);
     if uncalculated > 0 {
@@ -105,7 +106,7 @@ fn xlsx(bytes: &[u8]) -> Result<Reading, ReadError> {
     chart::all(&mut archive, "xl/charts/", &mut words)?;
     asides::diagrams(&mut archive, "xl/", &mut words)?;
     write_comments(&mut archive, &book, &mut words)?;
-    words.edges(&edges(&mut archive)?);
+    words.edges(&edges);
     reading.markdown = words.finish();
     Ok(reading)
 }

@@ -270,6 +270,27 @@ fn numbers_comments_charts_and_hidden_sheets_of_opendocument_are_kept() {
     assert_eq!(reading.markdown, wanted);
 }
 
+/// A workbook may unpack to the whole limit: its sheets are not unpacked again for their headers.
+#[test]
+fn a_sheet_is_unpacked_once() {
+    let book = "<workbook xmlns:r='r'><sheets><sheet name='S' r:id='r1'/></sheets></workbook>";
+    let links =
+        "<Relationships><Relationship Id='r1' Target='worksheets/sheet1.xml'/></Relationships>";
+    let sheet = format!(
+        "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData><!--{}-->\
+         <headerFooter><oddHeader>Acme</oddHeader></headerFooter></worksheet>",
+        "x".repeat(10_000)
+    );
+    let file = package(&[
+        ("xl/workbook.xml", book),
+        ("xl/_rels/workbook.xml.rels", links),
+        ("xl/worksheets/sheet1.xml", &sheet),
+    ]);
+    let reading = sheets::workbook(archive::Archive::open_within(&file, 15_000).unwrap()).unwrap();
+    let wanted = "## S\n\n| 1 |\n| --- |\n\n## Headers and footers\n\nAcme";
+    assert_eq!(reading.markdown, wanted);
+}
+
 /// Proves MC-26.
 #[test]
 fn mail_pages_and_rows_are_read() {

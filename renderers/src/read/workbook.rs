@@ -10,6 +10,7 @@ use super::{
     hidden::HiddenParts,
     limits, links,
     reading::ReadError,
+    sheet_edges,
     styles::{self, Styles},
     tables::{MERGED_COLUMNS, MERGED_LEFT, MERGED_UP},
     xml::{XmlElement, XmlNode, walk},
@@ -56,6 +57,8 @@ pub struct SheetCells {
     pub uncalculated: usize,
     /// Whether parts of merged cells are marked.
     pub has_merged: bool,
+    /// The headers and footers.
+    pub edges: Vec<String>,
 }
 
 impl Workbook {
@@ -179,6 +182,7 @@ impl<'w> SheetReader<'w> {
 
     fn read(mut self, archive: &mut Archive, sheet: &SheetPart) -> Result<SheetCells, ReadError> {
         let xml = archive.part(&sheet.part)?.unwrap_or_default();
+        self.found.edges = sheet_edges::edges(&xml);
         walk(&xml, |node| {
             match node {
                 XmlNode::Open(element) => self.open(element),
