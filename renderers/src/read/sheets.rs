@@ -139,11 +139,8 @@ impl CellBudget {
         cells: &SheetCells,
         warnings: &mut Vec<String>,
     ) -> Vec<Vec<String>> {
-        let mut rows = table(&cells.rows, warnings, name);
-        // A table takes all cells up to its widest row.
-        let columns = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        rows.truncate(self.left / columns);
-        self.left -= rows.len() * columns;
+        let rows = table(&cells.rows, self.left, warnings, name);
+        self.left -= rows.len() * rows.iter().map(Vec::len).max().unwrap_or(0);
         if cells.is_cut || rows.len() < cells.rows.len() {
             let [height, width] = [cells.height, cells.width].map(|count| count as usize);
             self.report(CutSheet { name, height, width, shown: rows.len() });
@@ -274,20 +271,31 @@ impl FoundCells {
     }
 }
 
-/// Skips rows without a value and columns before the first value.
-fn table(rows: &Rows, warnings: &mut Vec<String>, name: &str) -> Vec<Vec<String>> {
+/// The first rows, at most `max_cells`. Skips rows without a value and columns before the first value.
+fn table(
+    rows: &Rows,
+    max_cells: usize,
+    warnings: &mut Vec<String>,
+    name: &str,
+) -> Vec<Vec<String>> {
     let columns = rows.values().flat_map(BTreeMap::keys);
     let first = columns.clone().min().copied().unwrap_or(0);
     let last = columns.max().copied().unwrap_or(0);
-    let limit = first + limits::COLUMNS as u32 - 1;
+    let limit = first.saturating_add(limits::COLUMNS as u32 - 1);
     if last > limit {
         warnings.push(skipped_columns(name));
     }
-    let line = |row: &BTreeMap<u32, String>| {
-        let until = row.range(..=limit).next_back().map_or(first, |(column, _)| *column);
-        (first..=until).map(|column| row.get(&column).cloned().unwrap_or_default()).collect()
+    let until = |row: &BTreeMap<u32, String>| {
+        row.range(..=limit).next_back().map_or(first, |(column, _)| *column)
     };
-    rows.values().map(line).collect()
+    // A table takes all cells up to its widest row. Only those that are shown are made: few values far
+    // to the right are many cells.
+    let width = rows.values().map(until).max().map_or(1, |last| (last - first) as usize + 1);
+    let line = |row: &BTreeMap<u32, String>| {
+        let columns = first..=until(row);
+        columns.map(|column| row.get(&column).cloned().unwrap_or_default()).collect()
+    };
+    rows.values().take(max_cells / width).map(line).collect()
 }
 
 pub(crate) fn shown(value: &Data) -> String {
@@ -312,4 +320,28 @@ pub(crate) fn shown(value: &Data) -> String {
 
 fn damaged(error: impl Display) -> ReadError {
     ReadError::Damaged(format!("The workbook is damaged or protected: {error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows with values in these columns.
+    fn sheet(rows: &[&[u32]]) -> Rows {
+        let row = |columns: &&[u32]| columns.iter().map(|at| (*at, at.to_string())).collect();
+        (0..).zip(rows.iter().map(row)).collect()
+    }
+
+    #[test]
+    fn only_the_cells_that_are_shown_are_made() {
+        let mut warnings = Vec::new();
+        let mut shown = |rows: &Rows, max_cells: usize| table(rows, max_cells, &mut warnings, "S");
+        let wide = sheet(&[&[7], &[262], &[262], &[]]);
+        let widths = |rows: Vec<Vec<String>>| rows.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(widths(shown(&wide, 600)), [1, 256]);
+        assert_eq!(widths(shown(&wide, 2_000)), [1, 256, 256, 1]);
+        let far = sheet(&[&[u32::MAX - 1, u32::MAX]]);
+        assert_eq!(widths(shown(&far, 10)), [2]);
+        assert_eq!(warnings, Vec::<String>::new());
+    }
 }
