@@ -49,12 +49,15 @@ impl RtfRowDefinition {
 #[derive(Debug)]
 pub struct RtfRow {
     cells: Vec<String>,
+    /// Not more than there are cells: a definition may be that of many rows.
     defined: Vec<CellDefinition>,
+    /// Whether each cell has a definition, and none is left over.
+    is_defined: bool,
 }
 
 impl RtfRow {
     pub fn of(mut cells: Vec<String>, definition: &RtfRowDefinition) -> Self {
-        let defined = definition.cells.clone();
+        let defined = &definition.cells;
         // LibreOffice ends more cells than the row has, if one of them contains a table.
         let is_surplus = |cells: &[String]| {
             !defined.is_empty()
@@ -64,14 +67,16 @@ impl RtfRow {
         while is_surplus(&cells) {
             cells.pop();
         }
-        Self { cells, defined }
+        let is_defined = defined.len() == cells.len();
+        let defined = defined.iter().take(cells.len()).copied().collect();
+        Self { cells, defined, is_defined }
     }
 
     /// The right edges of the cells, from the left; none if the definition is not that of the cells.
     fn edges(&self) -> Vec<i32> {
         let edges: Vec<i32> = self.defined.iter().map(|cell| cell.right).collect();
         let is_ascending = edges.windows(2).all(|pair| pair[0].saturating_add(SAME_EDGE) < pair[1]);
-        if edges.len() == self.cells.len() && is_ascending { edges } else { Vec::new() }
+        if self.is_defined && is_ascending { edges } else { Vec::new() }
     }
 
     /// The texts with the marks of merged cells. `columns` are the right edges of the table's columns.
@@ -125,6 +130,20 @@ fn widths(edges: &[i32], columns: &[i32]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file cannot repeat a long definition in an unlimited number of rows.
+    #[test]
+    fn a_row_keeps_the_definitions_of_its_cells() {
+        let mut definition = RtfRowDefinition::default();
+        for right in 1..=200 {
+            definition.read("cellx", Some(right * 100));
+        }
+        let row = |cells: usize| RtfRow::of(vec!["x".to_owned(); cells], &definition);
+        for cells in [1, 199, 200] {
+            assert_eq!(row(cells).defined.len(), cells);
+        }
+        assert_eq!((row(199).edges().len(), row(200).edges().len()), (0, 200));
+    }
 
     #[test]
     fn the_width_of_a_cell_is_the_number_of_its_columns() {
