@@ -23,6 +23,8 @@ struct ReadChart {
     open: Vec<String>,
     /// The index of the point that is being read.
     at: usize,
+    /// Whether its text has not begun.
+    begins: bool,
     /// The number of texts of all series, with those that are missing between them.
     points: usize,
     /// Whether series or points are left out.
@@ -34,6 +36,12 @@ struct ReadSeries {
     name: String,
     names: Vec<String>,
     values: Vec<String>,
+}
+
+/// A column of the table of a chart.
+struct ChartColumn<'s> {
+    header: String,
+    cells: &'s [String],
 }
 
 /// All charts in that folder, in the order of their names.
@@ -59,7 +67,7 @@ impl ReadChart {
                     self.open_series = Some(ReadSeries::default());
                 }
                 if element.name == "pt" {
-                    self.at = element.number("idx").unwrap_or(0);
+                    (self.at, self.begins) = (element.number("idx").unwrap_or(0), true);
                 }
                 self.open.push(element.name.clone());
             }
@@ -83,20 +91,19 @@ impl ReadChart {
     }
 
     fn text(&mut self, text: &str) {
-        let is_value = self.open.last().is_some_and(|name| name == "v");
-        if is_value {
-            if self.is_in("tx") {
+        // A title is written, or the value of a cell. Those in the plot area are titles of axes.
+        let is_title = self.is_in("title");
+        match self.open.last().map(String::as_str) {
+            Some("t" | "v") if is_title && !self.is_in("plotArea") => self.title.push_str(text),
+            // The labels of points and trend lines have texts, too.
+            Some("v") if is_title || self.is_in("dLbl") || self.is_in("trendline") => {}
+            Some("v") if self.is_in("tx") => {
                 if let Some(series) = &mut self.open_series {
                     series.name.push_str(text);
                 }
-            } else {
-                self.point(text);
             }
-        } else if self.open.last().is_some_and(|name| name == "t")
-            && self.is_in("title")
-            && !self.is_in("plotArea")
-        {
-            self.title.push_str(text);
+            Some("v") => self.point(text),
+            _ => {}
         }
     }
 
@@ -122,31 +129,52 @@ impl ReadChart {
         }
         self.points += more;
         column.resize(column.len() + more, String::new());
-        column[self.at].push_str(text);
+        let point = &mut column[self.at];
+        // A name of several levels, such as a month and its year.
+        if std::mem::take(&mut self.begins) && !point.is_empty() {
+            point.push(' ');
+        }
+        point.push_str(text);
     }
 
     fn write_to(mut self, words: &mut Words) -> Result<(), ReadError> {
         self.end_series();
         let title = if self.title.is_empty() { "Chart" } else { &self.title };
-        let Some(longest) = self.series.iter().max_by_key(|series| series.names.len()) else {
+        if self.series.is_empty() {
             return Ok(());
-        };
+        }
         words.heading(3, title);
-        let header = std::iter::once(String::new());
-        let mut rows: Vec<Vec<String>> =
-            vec![header.chain(self.series.iter().map(|series| series.name.clone())).collect()];
+        let columns = self.columns();
         let count = self.series.iter().map(|series| series.values.len()).max().unwrap_or(0);
-        let shown = count.min((CELLS / rows[0].len()).saturating_sub(1));
+        let width = columns.len().min(COLUMNS);
+        let shown = count.min((CELLS / width).saturating_sub(1));
+        let mut rows: Vec<Vec<String>> =
+            vec![columns.iter().take(width).map(|column| column.header.clone()).collect()];
         rows.extend((0..shown).map(|at| {
-            let cell = |cells: &Vec<String>| cells.get(at).cloned().unwrap_or_default();
-            let values = self.series.iter().map(|series| cell(&series.values));
-            std::iter::once(cell(&longest.names)).chain(values).collect()
+            let cells = columns.iter().take(width).map(|column| column.cells.get(at));
+            cells.map(|cell| cell.cloned().unwrap_or_default()).collect()
         }));
         words.table(&rows)?;
-        if self.is_cut || shown < count {
+        if self.is_cut || shown < count || width < columns.len() {
             words.paragraph(CUT);
         }
         Ok(())
+    }
+
+    /// The names of the points, and the values of the series. A series whose points have other names,
+    /// as in a chart of x and y, has a column for them.
+    fn columns(&self) -> Vec<ChartColumn<'_>> {
+        let names = self.series.iter().map(|series| series.names.as_slice());
+        // Of several of this length, it is the first.
+        let names = names.rev().max_by_key(|names| names.len()).unwrap_or_default();
+        let mut columns = vec![ChartColumn { header: String::new(), cells: names }];
+        for ReadSeries { name, names: own, values } in &self.series {
+            if !names.starts_with(own) {
+                columns.push(ChartColumn { header: format!("{name} (x)"), cells: own });
+            }
+            columns.push(ChartColumn { header: name.clone(), cells: values });
+        }
+        columns
     }
 }
 
@@ -175,6 +203,38 @@ mod tests {
             "<c:{element}>{}</c:{element}>",
             points.iter().map(point).collect::<Vec<_>>().concat()
         )
+    }
+
+    #[test]
+    fn titles_and_labels_are_no_names_of_series() {
+        let cell = |text: &str| {
+            format!("<c:tx><c:strRef>{}</c:strRef></c:tx>", points("strCache", &[(0, text)]))
+        };
+        let title = |text: &str| format!("<c:title>{}</c:title>", cell(text));
+        let label = format!("<c:dLbls><c:dLbl>{}</c:dLbl></c:dLbls>", cell("Best"));
+        let (cat, val) = (points("cat", &[(0, "Q1")]), points("val", &[(0, "5")]));
+        let series = format!("<c:ser>{}{label}{cat}{val}</c:ser>", cell("North"));
+        let axis = format!("<c:valAx>{}</c:valAx>", title("Euro"));
+        let text = read(&format!("{}<c:plotArea>{series}{axis}</c:plotArea>", title("Revenue")));
+        assert_eq!(text, "### Revenue\n\n|  | North |\n| --- | --- |\n| Q1 | 5 |");
+    }
+
+    #[test]
+    fn points_keep_their_own_names() {
+        let series = |x: &[(usize, &str)], y: &[(usize, &str)]| {
+            format!("<c:ser>{}{}</c:ser>", points("xVal", x), points("yVal", y))
+        };
+        let first = series(&[(0, "1"), (1, "2")], &[(0, "a"), (1, "b")]);
+        let second = series(&[(0, "1")], &[(0, "c")]);
+        let third = series(&[(0, "8"), (1, "9")], &[(0, "d"), (1, "e")]);
+        let wanted = "### Chart\n\n|  |  |  | (x) |  |\n| --- | --- | --- | --- | --- |\n\
+            | 1 | a | c | 8 | d |\n| 2 | b |  | 9 | e |";
+        assert_eq!(read(&(first + &second + &third)), wanted);
+        let months = points("lvl", &[(0, "May"), (1, "June")]);
+        let years = points("lvl", &[(0, "2025")]);
+        let values = points("val", &[(0, "1"), (1, "&lt;2")]);
+        let text = read(&format!("<c:ser><c:cat>{months}{years}</c:cat>{values}</c:ser>"));
+        assert!(text.ends_with("| May 2025 | 1 |\n| June | <2 |"), "{text}");
     }
 
     /// Proves S14.
