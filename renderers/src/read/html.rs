@@ -10,10 +10,12 @@ use markup5ever_rcdom::{NodeData, RcDom};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-use super::{html_lists, html_marks, html_tables::PageTables, limits, reading::ReadError};
+use super::{
+    html_hidden, html_lists, html_marks, html_tables::PageTables, limits, reading::ReadError,
+};
 
 /// Form fields are skipped, but not forms, since some pages are a single form.
-const NO_TEXT: [&str; 13] = [
+pub(super) const NO_TEXT: [&str; 13] = [
     "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head",
     "input", "select", "button", "textarea",
 ];
@@ -67,6 +69,7 @@ pub fn to_markdown(html: &str) -> Result<HtmlText, ReadError> {
         .build();
     let tree = tree(html)?;
     html_marks::keep_scripts_apart(&tree);
+    html_hidden::mark(&tree);
     let markdown = converter.tree_to_markdown(&tree);
     Ok(HtmlText { markdown, warnings: tables.warnings() })
 }

@@ -15,7 +15,7 @@
 //!   `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
 //!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
 //!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines`, `overlaps` and `grid`,
-//!   `html` with `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
+//!   `html` with `html_hidden`, `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
 //!   `rtf_places`, `rtf_tables`, `rtf_rows`, `rtf_changes`, `rtf_notes`, `rtf_fields` and `rtf_fonts`, `rows`,
 //!   `charset`: one file per format
 //!
@@ -40,6 +40,7 @@ mod fonts;
 mod grid;
 mod hidden;
 pub mod html;
+mod html_hidden;
 mod html_lists;
 mod html_marks;
 mod html_tables;
