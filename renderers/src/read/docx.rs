@@ -2,7 +2,10 @@
 //!
 //! `docx-rs` is not used, because it panics on one of ten damaged files and loops on some.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    rc::Rc,
+};
 
 use super::{
     archive::Archive,
@@ -24,8 +27,10 @@ const QUOTES: [&str; 3] = ["Quote", "QuoteRtl", "IntenseQuote"];
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
+    let styles = styles(&mut archive)?;
     let mut body = WordBody {
-        styles: styles(&mut archive)?,
+        hidden_styles: Rc::new(docx_styles::hidden(&styles)),
+        styles,
         lists: WordLists::read(&mut archive)?,
         links: links(&mut archive, "word/_rels/document.xml.rels")?,
         ..WordBody::default()
@@ -61,6 +66,8 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
 #[derive(Default)]
 struct WordBody {
     styles: HashMap<String, NamedStyle>,
+    /// The ids of the styles whose text is hidden, also in notes, headers and footers.
+    hidden_styles: Rc<HashSet<String>>,
     lists: WordLists,
     links: HashMap<String, String>,
     words: Words,
@@ -146,18 +153,14 @@ impl WordBody {
             }
             "bookmarkStart" => self.bookmark = element.attribute("name").map(str::to_owned),
             "bookmarkEnd" => self.bookmark = None,
+            "pStyle" | "rStyle" => self.begin_style(element),
             name => {
                 let Some(paragraph) = self.paragraphs.last_mut() else { return };
-                match (name, &self.bookmark) {
-                    ("footnoteReference" | "endnoteReference", Some(bookmark)) => {
-                        let note = self.marked_notes.entry(bookmark.clone());
-                        note.or_insert_with(|| note_name(element));
-                    }
-                    ("rStyle", _) => {
-                        let style = element.attribute("val").unwrap_or_default();
-                        paragraph.style_run(docx_styles::resolved(&self.styles, style).script);
-                    }
-                    _ => {}
+                if let ("footnoteReference" | "endnoteReference", Some(bookmark)) =
+                    (name, &self.bookmark)
+                {
+                    let note = self.marked_notes.entry(bookmark.clone());
+                    note.or_insert_with(|| note_name(element));
                 }
                 if name != "hyperlink" {
                     return paragraph.open(element);
@@ -167,6 +170,22 @@ impl WordBody {
                     paragraph.begin_link(escaped(target));
                 }
             }
+        }
+    }
+
+    /// Applies the style of the open paragraph or run.
+    fn begin_style(&mut self, element: &XmlElement) {
+        let Some(paragraph) = self.paragraphs.last_mut() else { return };
+        let style = element.attribute("val").unwrap_or_default();
+        let is_hidden = self.hidden_styles.contains(style);
+        if element.name == "rStyle" {
+            paragraph.style_run(docx_styles::resolved(&self.styles, style).script);
+            if is_hidden {
+                paragraph.hide_run();
+            }
+        } else {
+            paragraph.is_hidden |= is_hidden;
+            paragraph.open(element);
         }
     }
 
@@ -252,12 +271,17 @@ impl WordBody {
         }
     }
 
+    /// The reader of a note, a header or a footer.
+    fn aside(&self) -> Self {
+        Self { hidden_styles: Rc::clone(&self.hidden_styles), ..Self::default() }
+    }
+
     /// Headers and footers, each once.
     fn edges(&mut self, archive: &mut Archive) -> Result<(), ReadError> {
         let mut texts = EdgeTexts::default();
         let parts = ["word/header", "word/footer"].map(|start| archive.numbered(start));
         for part in parts.concat() {
-            let mut edge = Self::default();
+            let mut edge = self.aside();
             let xml = archive.part(&part)?.unwrap_or_default();
             // A damaged header or footer is ignored.
             let _ = walk(&xml, |node| edge.step(&node));
@@ -269,7 +293,7 @@ impl WordBody {
 
     /// Footnotes and comments, each as a paragraph with its number.
     fn notes(&mut self, xml: &[u8], title: &str) -> Result<(), ReadError> {
-        let mut notes = Self::default();
+        let mut notes = self.aside();
         let mut all: Vec<(String, Words)> = Vec::new();
         walk(xml, |node| {
             match &node {

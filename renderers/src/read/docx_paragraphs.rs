@@ -21,6 +21,8 @@ pub struct WordParagraph {
     pub depth: usize,
     /// The color of the first run that has one.
     pub color: Option<String>,
+    /// Whether its runs are hidden, unless they say otherwise.
+    pub is_hidden: bool,
     /// Whether an insertion or deletion was marked.
     pub has_changes: bool,
     /// The fonts of symbols that have no Unicode character.
@@ -30,6 +32,8 @@ pub struct WordParagraph {
     /// The target of the open link.
     link: Option<String>,
     change: Option<OpenChange>,
+    /// Whether the mark of hidden text is open, inside that of the change.
+    is_hidden_open: bool,
     /// The open equation, and the change that it is in.
     equation: Option<Equation>,
     outer_change: Option<OpenChange>,
@@ -40,9 +44,10 @@ pub struct WordParagraph {
 struct WordRun {
     marks: Marks,
     font: String,
+    is_hidden: Option<bool>,
 }
 
-/// Tracked or hidden text, and whether its opening mark was written.
+/// Tracked text, and whether its opening mark was written.
 #[derive(Clone, Copy)]
 struct OpenChange {
     opening: &'static str,
@@ -55,25 +60,19 @@ impl OpenChange {
         let (opening, closing) = match name {
             "ins" | "moveTo" => ("{++", "++}"),
             "del" | "moveFrom" => ("{--", "--}"),
-            "vanish" => ("{hidden: ", "}"),
             _ => return None,
         };
         Some(Self { opening, closing, is_open: false })
     }
-
-    /// Whether it ends with its run.
-    fn is_hidden(&self) -> bool {
-        self.closing == "}"
-    }
 }
 
 impl WordParagraph {
-    /// A paragraph in a shape of the outer one, if there is one. It is inserted or deleted with the
-    /// shape.
+    /// A paragraph in a shape of the outer one, if there is one. It is inserted, deleted or hidden with
+    /// the shape.
     pub fn inside(outer: Option<&Self>) -> Self {
-        let change = outer.and_then(|outer| outer.change).filter(|change| !change.is_hidden());
+        let change = outer.and_then(|outer| outer.change);
         let change = change.map(|change| OpenChange { is_open: false, ..change });
-        Self { change, ..Self::default() }
+        Self { change, is_hidden: outer.is_some_and(Self::hides_text), ..Self::default() }
     }
 
     /// Handles an element that belongs to the paragraph.
@@ -96,21 +95,21 @@ impl WordParagraph {
                 self.end_change();
                 self.change = OpenChange::of(&element.name);
             }
-            "vanish" if self.in_run() && self.change.is_none() && element.is_on() => {
-                self.change = OpenChange::of("vanish");
-            }
             // Inside a run, it is a property.
             "oMath" if self.equation.is_none() && !self.in_run() => {
+                self.end_hidden();
                 self.equation = Some(Equation::begin());
                 self.outer_change = self.change.take();
             }
             "noBreakHyphen" => self.push("-"),
             "footnoteReference" | "endnoteReference" | "commentReference" => {
+                self.end_hidden();
                 self.plain(&format!("[^{}]", note_name(element)));
             }
             "docPr" => {
                 let says = element.attribute("descr").or_else(|| element.attribute("title"));
                 if let Some(says) = says.filter(|says| !says.is_empty()) {
+                    self.end_hidden();
                     self.plain(&format!("![{says}]"));
                 }
             }
@@ -124,6 +123,7 @@ impl WordParagraph {
             ("b", Some(run)) => run.marks.strong = element.is_on(),
             ("i", Some(run)) => run.marks.emphasis = element.is_on(),
             ("strike" | "dstrike", Some(run)) => run.marks.strike = element.is_on(),
+            ("vanish", Some(run)) => run.is_hidden = Some(element.is_on()),
             ("vertAlign", Some(run)) => run.marks.script = script(&value()),
             ("rFonts", Some(run)) => {
                 element.attribute("ascii").unwrap_or_default().clone_into(&mut run.font);
@@ -139,6 +139,7 @@ impl WordParagraph {
     }
 
     pub fn begin_link(&mut self, target: String) {
+        self.end_hidden();
         self.plain("[");
         self.link = Some(target);
     }
@@ -148,13 +149,15 @@ impl WordParagraph {
         match name {
             "r" => {
                 self.runs.pop();
-                if self.change.is_some_and(|change| change.is_hidden()) {
-                    self.end_change();
+                // The parts of an equation are written in another order.
+                if self.equation.is_some() {
+                    self.end_hidden();
                 }
             }
             "ins" | "moveTo" | "del" | "moveFrom" if !self.in_run() => self.end_change(),
             "hyperlink" => {
                 if let Some(target) = self.link.take() {
+                    self.end_hidden();
                     self.plain(&format!("]({target})"));
                 }
             }
@@ -180,6 +183,18 @@ impl WordParagraph {
         }
     }
 
+    /// Hides the open run, unless its own properties say otherwise.
+    pub fn hide_run(&mut self) {
+        if let Some(run) = self.runs.last_mut() {
+            run.is_hidden = run.is_hidden.or(Some(true));
+        }
+    }
+
+    /// Whether text that is added is hidden.
+    fn hides_text(&self) -> bool {
+        self.runs.last().and_then(|run| run.is_hidden).unwrap_or(self.is_hidden)
+    }
+
     /// The Unicode character of a symbol.
     fn symbol(&mut self, font: &str, code: Option<char>) -> char {
         code.and_then(|code| symbol_fonts::character(font, code)).unwrap_or_else(|| {
@@ -199,11 +214,19 @@ impl WordParagraph {
     }
 
     pub fn push(&mut self, text: &str) {
+        let is_hidden = self.hides_text();
+        if !is_hidden {
+            self.end_hidden();
+        }
         if let Some(change) = self.change.as_mut().filter(|change| !change.is_open) {
             change.is_open = true;
-            self.has_changes |= !change.is_hidden();
+            self.has_changes = true;
             let opening = change.opening;
             self.plain(opening);
+        }
+        if is_hidden && !self.is_hidden_open {
+            self.is_hidden_open = true;
+            self.plain("{hidden: ");
         }
         if let Some(equation) = &mut self.equation {
             return equation.text(text);
@@ -212,7 +235,14 @@ impl WordParagraph {
         self.line.push(text, marks);
     }
 
+    fn end_hidden(&mut self) {
+        if std::mem::take(&mut self.is_hidden_open) {
+            self.plain("}");
+        }
+    }
+
     pub fn end_change(&mut self) {
+        self.end_hidden();
         if let Some(change) = self.change.take().filter(|change| change.is_open) {
             self.plain(change.closing);
         }

@@ -1,6 +1,6 @@
 //! The styles of a Word file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     archive::Archive,
@@ -23,6 +23,7 @@ pub struct NamedStyle {
     pub depth: usize,
     /// Whether its letters are raised or lowered.
     pub script: Option<Script>,
+    is_hidden: Option<bool>,
     based_on: Option<String>,
 }
 
@@ -55,6 +56,7 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, NamedStyle>, Read
                 style.level = level.map(|level| level + 1).or(style.level);
             }
             "basedOn" => style.based_on = Some(value.to_owned()),
+            "vanish" => style.is_hidden = Some(element.is_on()),
             "vertAlign" => style.script = Some(script(value)),
             "numId" => style.list = Some(value.to_owned()),
             "ilvl" => style.depth = element.number("val").unwrap_or(0).min(8),
@@ -65,6 +67,12 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, NamedStyle>, Read
     Ok(styles)
 }
 
+/// The ids of the styles whose text is hidden.
+pub fn hidden(styles: &HashMap<String, NamedStyle>) -> HashSet<String> {
+    let hidden = styles.keys().filter(|id| resolved(styles, id).is_hidden == Some(true));
+    hidden.cloned().collect()
+}
+
 /// A style with what it takes over from the styles that it is based on.
 pub fn resolved(styles: &HashMap<String, NamedStyle>, id: &str) -> NamedStyle {
     let mut style = styles.get(id).cloned().unwrap_or_default();
@@ -72,6 +80,7 @@ pub fn resolved(styles: &HashMap<String, NamedStyle>, id: &str) -> NamedStyle {
         let Some(base) = style.based_on.take().and_then(|id| styles.get(&id)) else { break };
         style.level = style.level.or(base.level);
         style.script = style.script.or(base.script);
+        style.is_hidden = style.is_hidden.or(base.is_hidden);
         if style.list.is_none() {
             (style.list, style.depth) = (base.list.clone(), base.depth);
         }

@@ -275,6 +275,42 @@ fn symbols_of_word_files_have_their_characters() {
     );
 }
 
+/// Also where only a style says so, and where it is tracked.
+#[test]
+fn hidden_text_of_word_files_is_marked() {
+    let styles = "<w:styles xmlns:w='w'><w:style w:styleId='Base'><w:rPr><w:vanish/></w:rPr></w:style>\
+        <w:style w:styleId='Secret'><w:basedOn w:val='Base'/></w:style></w:styles>";
+    let run = |style: &str, text: &str| {
+        format!("<w:r><w:rPr>{style}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r>")
+    };
+    let in_style = "<w:rStyle w:val='Base'/>";
+    let paragraph = "<w:pPr><w:pStyle w:val='Secret'/></w:pPr>".to_owned();
+    let note = "<w:r><w:footnoteReference w:id='2'/></w:r>";
+    let body = [
+        paragraph.clone() + &run("", "all ") + &run("<w:b/>", "of it") + note,
+        paragraph.clone() + &run("", "a") + &run("<w:vanish w:val='0'/>", " shown"),
+        format!("<w:ins>{}{}</w:ins>", run(in_style, "b"), run("", "c")) + &run(in_style, " d"),
+        run(&(in_style.to_owned() + "<w:vanish w:val='0'/>"), "e") + &run("<w:vanish/>", "f"),
+    ];
+    let document = format!(
+        "<w:document xmlns:w='w'><w:body><w:p>{}</w:p></w:body></w:document>",
+        body.join("</w:p><w:p>")
+    );
+    let notes = format!(
+        "<w:footnotes xmlns:w='w'><w:footnote w:id='2'><w:p>{paragraph}{}</w:p></w:footnote>\
+         </w:footnotes>",
+        run("", "below")
+    );
+    let file = package(&[
+        ("word/document.xml", &document),
+        ("word/styles.xml", styles),
+        ("word/footnotes.xml", &notes),
+    ]);
+    let wanted = "{hidden: all **of it**}[^2]\n\n{hidden: a} shown\n\n{++{hidden: b}c++}{hidden:  d}\n\n\
+        e{hidden: f}\n\n## Footnotes\n\n[^2]: {hidden: below}";
+    assert_eq!(words("a.docx", &file), wanted);
+}
+
 #[test]
 fn deleted_rows_of_word_files_are_marked() {
     let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
