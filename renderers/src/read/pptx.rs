@@ -97,10 +97,14 @@ impl SlideComments {
 
 /// Whether a presentation skips the slide, which its first element says.
 fn is_hidden(xml: &[u8]) -> bool {
-    let start = String::from_utf8_lossy(&xml[..xml.len().min(4_096)]);
-    let Some((_, slide)) = start.split_once("sld ") else { return false };
-    let tag = slide.split('>').next().unwrap_or_default();
-    tag.contains("show=\"0\"") || tag.contains("show=\"false\"")
+    let mut is_hidden = false;
+    let _ = walk(xml, |node| {
+        let XmlNode::Open(slide) = node else { return Ok(()) };
+        is_hidden = matches!(slide.exactly("show"), Some("0" | "false"));
+        // The other elements are not read.
+        Err(ReadError::Damaged(String::new()))
+    });
+    is_hidden
 }
 
 /// The slide parts, in order.
@@ -179,6 +183,8 @@ struct SlideReader {
     open_target: Option<String>,
     /// The type of the open placeholder.
     placeholder: String,
+    /// For each open shape and group, whether it is not shown.
+    hidden: Vec<bool>,
     /// If set, only this type of placeholder is read.
     only: Option<&'static str>,
     in_text: bool,
@@ -218,14 +224,12 @@ impl SlideReader {
             equation.open(element);
         }
         match element.name.as_str() {
-            "sp" | "pic" | "graphicFrame" => self.placeholder.clear(),
-            "ph" => element.attribute("type").unwrap_or("body").clone_into(&mut self.placeholder),
-            "cNvPr" => {
-                let says = element.attribute("descr").filter(|says| !says.is_empty());
-                if let (Some(says), None) = (says, self.only) {
-                    self.words.paragraph(&format!("![{says}]"));
-                }
+            "sp" | "pic" | "graphicFrame" | "grpSp" => {
+                self.placeholder.clear();
+                self.hidden.push(self.is_hidden());
             }
+            "ph" => element.attribute("type").unwrap_or("body").clone_into(&mut self.placeholder),
+            "cNvPr" => self.begin_shape(element),
             "txBody" => self.lists = SlideLists::default(),
             "p" => {
                 (self.line, self.depth, self.bulleted) = (Some(Line::default()), 0, false);
@@ -273,6 +277,27 @@ impl SlideReader {
         }
     }
 
+    /// Reads what a shape is, and its description.
+    fn begin_shape(&mut self, element: &XmlElement) {
+        if let Some(is_hidden) = self.hidden.last_mut() {
+            *is_hidden |= matches!(element.attribute("hidden"), Some("1" | "true"));
+        }
+        let says = element.attribute("descr").filter(|says| !says.is_empty());
+        if let (Some(says), None) = (says, self.only) {
+            let text = self.marked(format!("![{says}]"));
+            self.words.paragraph(&text);
+        }
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.hidden.last() == Some(&true)
+    }
+
+    /// The text with a mark if its shape is not shown.
+    fn marked(&self, text: String) -> String {
+        if self.is_hidden() && !text.is_empty() { format!("{{hidden: {text}}}") } else { text }
+    }
+
     /// Ends the open link, and begins the one to this target.
     fn turn_to(&mut self, target: Option<String>) {
         if self.open_target == target {
@@ -301,6 +326,7 @@ impl SlideReader {
             "t" => self.in_text = false,
             "r" => (self.in_run, self.run_target) = (false, None),
             "p" => self.flush_paragraph(),
+            "sp" | "pic" | "graphicFrame" | "grpSp" => drop(self.hidden.pop()),
             "tc" => self.tables.end_cell(),
             "tbl" => self.tables.close(&mut self.words)?,
             _ => {}
@@ -319,6 +345,7 @@ impl SlideReader {
         if text.chars().all(|c| c == '\u{200b}') {
             text.clear();
         }
+        let text = self.marked(text);
         if self.tables.take(&text) {
             return;
         }

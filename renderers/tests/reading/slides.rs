@@ -93,3 +93,27 @@ fn a_hidden_slide_is_marked() {
     let read = words("a.pptx", &rendered.bytes);
     assert!(read.contains("## Slide 1\n") && read.contains("## Slide 2 (hidden)\n"), "{read}");
 }
+
+/// A shape may be hidden by itself or with its group.
+#[test]
+fn text_of_hidden_shapes_of_slides_is_marked() {
+    let shape = |attributes: &str, text: &str| {
+        format!(
+            "<p:sp><p:nvSpPr><p:cNvPr id='2' {attributes}/></p:nvSpPr><p:txBody><a:p><a:r><a:t>{text}\
+             </a:t></a:r></a:p><a:p/></p:txBody></p:sp>"
+        )
+    };
+    let slide = format!(
+        "<p:sld xmlns:p='p' xmlns:a='a' show='0'><p:spTree><p:nvGrpSpPr><p:cNvPr id='1'/></p:nvGrpSpPr>\
+         {}<p:grpSp><p:nvGrpSpPr><p:cNvPr id='3' hidden='true'/></p:nvGrpSpPr>{}</p:grpSp>{}\
+         </p:spTree></p:sld>",
+        shape("hidden='1' descr='Box'", "secret"),
+        shape("", "in a group"),
+        shape("", "shown")
+    );
+    let rendered = render(&markdown::read("# One\n").unwrap(), Format::Pptx).unwrap().bytes;
+    let read = words("a.pptx", &changed(&rendered, "ppt/slides/slide1.xml", |_| slide.clone()));
+    let wanted = "## Slide 1 (hidden)\n\n{hidden: ![Box]}\n\n{hidden: secret}\n\n\
+                  {hidden: in a group}\n\nshown";
+    assert!(read.starts_with(wanted), "{read}");
+}
