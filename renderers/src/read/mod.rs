@@ -11,8 +11,8 @@
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
 //! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs`, `docx_styles` and `symbol_fonts`,
-//!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_lists`, `odf_sheets`, `odf_styles` and
-//!   `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
+//!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_hidden`, `odf_lists`, `odf_sheets`,
+//!   `odf_styles` and `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
 //!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_blocks`, `pdf_marks`,
 //!   `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines`, `overlaps` and `grid`,
 //!   `html` with `html_hidden`, `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
@@ -54,6 +54,7 @@ pub(crate) mod links;
 mod odf;
 mod odf_comments;
 mod odf_edges;
+mod odf_hidden;
 mod odf_lists;
 mod odf_sheets;
 mod odf_styles;

@@ -7,15 +7,16 @@ use super::{
     limits,
     odf_comments::OdfComments,
     odf_edges::edges,
+    odf_hidden::{OdfSections, is_hidden_now, is_skipped},
     odf_lists::OdfLists,
     odf_sheets::OdfSheet,
-    odf_styles::OdfStyles,
+    odf_styles::{OdfSpan, OdfStyles},
     odf_tables::{OdfLine, OdfTable},
     reading::{Kind, ReadError, Reading},
     sheet_edges::is_page_number,
     sheets::{CellBudget, CutSheet, skipped_columns, title},
     tables::Tables,
-    words::{Line, Marks, Words},
+    words::{Line, Words},
     xml::{XmlElement, XmlNode, walk},
 };
 
@@ -92,7 +93,8 @@ pub struct OdfBody {
     styles: OdfStyles,
     /// The open paragraphs of the innermost table, or of the text around the tables.
     lines: Vec<OdfLine>,
-    marks: Vec<Marks>,
+    spans: Vec<OdfSpan>,
+    sections: OdfSections,
     lists: OdfLists,
     comments: OdfComments,
     /// The texts of footnotes, and whether the last one is open.
@@ -191,17 +193,19 @@ impl OdfBody {
 
     fn open(&mut self, element: &XmlElement) -> Result<(), ReadError> {
         match element.name.as_str() {
-            "h" => {
-                let level = Some(element.number("outline-level").unwrap_or(1));
-                self.lines.push(OdfLine { line: Line::default(), level });
-            }
-            "p" => {
-                let level = self.styles.title_level(element);
-                self.lines.push(OdfLine { line: Line::default(), level });
-            }
+            "h" | "p" => self.begin_paragraph(element),
             "span" => {
-                let style = element.attribute("style-name").unwrap_or_default();
-                self.marks.push(self.styles.marks(style));
+                let span = self.styles.span(element);
+                self.spans.push(span);
+                if span.is_hidden {
+                    self.plain("{hidden: ");
+                }
+            }
+            "section" => self.sections.open(element),
+            "hidden-paragraph" => {
+                if let Some(line) = self.lines.last_mut() {
+                    line.is_hidden |= is_hidden_now(element);
+                }
             }
             "s" => self.push(&" ".repeat(element.number("c").unwrap_or(1).min(100))),
             "tab" => self.push("\t"),
@@ -247,6 +251,15 @@ impl OdfBody {
         Ok(())
     }
 
+    fn begin_paragraph(&mut self, element: &XmlElement) {
+        let level = match element.name.as_str() {
+            "h" => Some(element.number("outline-level").unwrap_or(1)),
+            _ => self.styles.title_level(element),
+        };
+        let is_hidden = self.sections.are_hidden() || self.styles.is_hidden(element);
+        self.lines.push(OdfLine { line: Line::default(), level, is_hidden });
+    }
+
     fn open_table(&mut self, element: &XmlElement) {
         if self.open_tables.is_empty() {
             self.begin_sheet(element);
@@ -284,7 +297,7 @@ impl OdfBody {
     }
 
     fn push(&mut self, text: &str) {
-        let marks = self.marks.last().copied().unwrap_or_default();
+        let OdfSpan { marks, .. } = self.spans.last().copied().unwrap_or_default();
         if let Some(OdfLine { line, .. }) = self.lines.last_mut() {
             line.push(text, marks);
         }
@@ -300,7 +313,8 @@ impl OdfBody {
         match name {
             "h" | "p" => self.flush_paragraph(),
             "notes" => self.words.retract(NOTES),
-            "span" => drop(self.marks.pop()),
+            "span" if self.spans.pop().is_some_and(|span| span.is_hidden) => self.plain("}"),
+            "section" => self.sections.close(),
             "a" => {
                 let target = self.links.pop().unwrap_or_default();
                 self.plain(&format!("]({target})"));
@@ -344,8 +358,8 @@ impl OdfBody {
     }
 
     fn flush_paragraph(&mut self) {
-        let Some(OdfLine { line, level }) = self.lines.pop() else { return };
-        let text = line.finish();
+        let Some(line) = self.lines.pop() else { return };
+        let (level, text) = (line.level, line.finish());
         if let Some(note) = self.notes.last_mut().filter(|_| self.in_note) {
             let space = if note.is_empty() || text.is_empty() { "" } else { " " };
             note.extend([space, &text]);
@@ -366,17 +380,4 @@ impl OdfBody {
             }
         }
     }
-}
-
-/// Deleted content, metadata and numbers.
-fn is_skipped(name: &str) -> bool {
-    matches!(
-        name,
-        "tracked-changes"
-            | "sequence-decls"
-            | "scripts"
-            | "page-number"
-            | "page-count"
-            | "note-citation"
-    )
 }

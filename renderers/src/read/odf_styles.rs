@@ -16,12 +16,19 @@ pub struct OdfStyles {
     /// The style that is being read.
     style: String,
     marks: HashMap<String, Marks>,
-    /// The styles that paragraph styles are based on.
+    /// The styles that those of paragraphs and words are based on.
     bases: HashMap<String, String>,
-    /// The styles of sheets and slides that are not shown.
+    /// The styles of sheets, slides, paragraphs and words that are not shown.
     hidden: HashSet<String>,
     /// The master pages that styles refer to.
     pub masters: HashSet<String>,
+}
+
+/// Words with a style of their own.
+#[derive(Default, Clone, Copy)]
+pub struct OdfSpan {
+    pub marks: Marks,
+    pub is_hidden: bool,
 }
 
 impl OdfStyles {
@@ -44,7 +51,8 @@ impl OdfStyles {
                 let name = attribute("name").unwrap_or_default();
                 name.clone_into(&mut self.style);
                 let base = attribute("parent-style-name");
-                if let Some(base) = base.filter(|_| attribute("family") == Some("paragraph")) {
+                let is_of_text = matches!(attribute("family"), Some("paragraph" | "text"));
+                if let Some(base) = base.filter(|_| is_of_text) {
                     self.bases.insert(name.to_owned(), base.to_owned());
                 }
                 let master = attribute("master-page-name").filter(|name| !name.is_empty());
@@ -60,6 +68,9 @@ impl OdfStyles {
                     script: attribute("text-position").map_or(Script::Level, script),
                 };
                 self.marks.insert(self.style.clone(), marks);
+                if attribute("display") == Some("none") {
+                    self.hide();
+                }
             }
             "table-properties" if attribute("display") == Some("false") => self.hide(),
             "drawing-page-properties" if attribute("visibility") == Some("hidden") => self.hide(),
@@ -68,16 +79,29 @@ impl OdfStyles {
     }
 
     fn hide(&mut self) {
-        self.hidden.insert(self.style.clone());
+        // The properties of levels and defaults are those of no style.
+        if !self.style.is_empty() {
+            self.hidden.insert(self.style.clone());
+        }
     }
 
-    pub fn marks(&self, style: &str) -> Marks {
-        self.marks.get(style).copied().unwrap_or_default()
-    }
-
-    /// Whether sheets or slides of this style are not shown.
+    /// Whether sheets, slides, paragraphs or words of this style are not shown.
     pub fn is_hidden(&self, element: &XmlElement) -> bool {
-        self.hidden.contains(element.attribute("style-name").unwrap_or_default())
+        let mut style = element.attribute("style-name");
+        for _ in 0..BASES {
+            let Some(name) = style else { return false };
+            if self.hidden.contains(name) {
+                return true;
+            }
+            style = self.bases.get(name).map(String::as_str);
+        }
+        false
+    }
+
+    /// What the style of a span says.
+    pub fn span(&self, element: &XmlElement) -> OdfSpan {
+        let marks = self.marks.get(element.attribute("style-name").unwrap_or_default());
+        OdfSpan { marks: marks.copied().unwrap_or_default(), is_hidden: self.is_hidden(element) }
     }
 
     /// The heading level of a paragraph whose style is that of a title, or based on it.

@@ -13,6 +13,15 @@ pub struct OdfLine {
     pub line: Line,
     /// The level of a heading.
     pub level: Option<usize>,
+    pub is_hidden: bool,
+}
+
+impl OdfLine {
+    /// The text, with a mark if it is hidden.
+    pub fn finish(self) -> String {
+        let text = self.line.finish();
+        if self.is_hidden && !text.is_empty() { format!("{{hidden: {text}}}") } else { text }
+    }
 }
 
 /// An open table with its open row. A table in a cell has its own, because the row around it
