@@ -14,6 +14,7 @@ use super::{
     labels::Labels,
     limits,
     overlaps::{DrawnRuns, WIDE_GAP, WORD_GAP},
+    pdf_annotations::PdfAnnotations,
     pdf_blocks::{self, PdfText},
     pdf_marks::{OpenMarks, ScriptRun},
     printed_labels::PrintedLabel,
@@ -42,6 +43,7 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
     }
     let tags = Tags::of(&document);
     let mut text = PdfText::default();
+    let mut annotations = PdfAnnotations::of(&document);
     let mut reading = Reading { pages: pages.len(), ..Reading::of(Kind::Pdf, String::new()) };
     for (number, id) in pages {
         text.words.heading(2, &format!("Page {number}"));
@@ -54,6 +56,7 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
         pdf_blocks::order(&mut pieces);
         reading.pictures += usize::from(pieces.is_empty() && page.has_pictures);
         text.add(&pieces, &mut page.labels)?;
+        annotations.write(id, &mut text.words);
     }
     reading.warnings.extend(text.has_merged.then(|| MERGED.to_owned()));
     reading.markdown = text.words.finish();

@@ -76,6 +76,35 @@ fn right_to_left_text_is_read_in_its_order() {
     assert_eq!(read, "## Page 1\n\nשלום עולם 12\n\nplain text");
 }
 
+/// They are no part of the content of the page.
+#[test]
+fn form_fields_and_comments_of_pdfs_are_read() {
+    let text = |text: &str| Object::string_literal(text);
+    let mut document = Document::load_mem(&drawn_from_left(&[Drawn("A form", 50, 700)])).unwrap();
+    let outer = document.add_object(dictionary! { "T" => text("buyer"), "FT" => "Tx" });
+    let values = vec![text("red"), text("blue")];
+    let annotations = [
+        dictionary! { "Subtype" => "Widget", "Parent" => outer, "T" => text("name"), "V" => text("Ann\rLee") },
+        dictionary! { "Subtype" => "Widget", "Parent" => outer, "T" => text("empty"), "V" => text(" ") },
+        dictionary! { "Subtype" => "Widget", "FT" => "Btn", "TU" => text("I agree"), "AS" => "Yes" },
+        dictionary! { "Subtype" => "Widget", "FT" => "Btn", "T" => text("more"), "AS" => "Off" },
+        dictionary! { "Subtype" => "Widget", "FT" => "Btn", "T" => text("Send"), "Ff" => 65_536 },
+        dictionary! { "Subtype" => "Widget", "FT" => "Ch", "T" => text("colors"), "V" => values },
+        dictionary! { "Subtype" => "Widget", "FT" => "Btn", "T" => text("size"), "Ff" => 32_768, "AS" => "XL" },
+        dictionary! { "Subtype" => "Widget", "FT" => "Btn", "T" => text("size"), "Ff" => 32_768, "AS" => "Off" },
+        dictionary! { "Subtype" => "FreeText", "Contents" => text("typed") },
+        dictionary! { "Subtype" => "Text", "T" => text("Ben"), "Contents" => text("Why?"), "F" => 2 },
+        dictionary! { "Subtype" => "Link", "Contents" => text("the target") },
+    ];
+    let annotations: Vec<Object> = annotations.into_iter().map(Object::Dictionary).collect();
+    let page = document.get_pages()[&1];
+    let page = document.get_object_mut(page).and_then(Object::as_dict_mut).unwrap();
+    page.set("Annots", annotations);
+    let wanted = "## Page 1\n\nA form\n\n### Form fields\n\n- buyer.name: Ann\n  Lee\n- [x] I agree\n\
+                  - [ ] more\n- colors: red, blue\n- size: XL\n\n### Comments\n\n- typed\n- {hidden: Ben: Why?}";
+    assert_eq!(words("a.pdf", &saved(document)), wanted);
+}
+
 /// LibreOffice writes neither labels nor the kind of a list.
 #[test]
 fn lists_of_pdfs_without_labels_are_read() {
