@@ -48,8 +48,11 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
         ("word/endnotes.xml", "Endnotes"),
         ("word/comments.xml", "Comments"),
     ] {
-        if let Some(xml) = archive.part(part)? {
-            body.notes(&xml, title)?;
+        let Some(xml) = archive.part(part)? else { continue };
+        match body.notes(&xml, title) {
+            Err(too_large @ ReadError::TooLarge(_)) => return Err(too_large),
+            Err(problem) => warnings.push(format!("{title} are incomplete. {problem}")),
+            Ok(()) => {}
         }
     }
     chart::all(&mut archive, "word/charts/", &mut body.words)?;
@@ -291,11 +294,11 @@ impl WordBody {
         Ok(())
     }
 
-    /// Footnotes and comments, each as a paragraph with its number.
+    /// Footnotes and comments, each as a paragraph with its number. Fails after those that could be read.
     fn notes(&mut self, xml: &[u8], title: &str) -> Result<(), ReadError> {
         let mut notes = self.aside();
         let mut all: Vec<(String, Words)> = Vec::new();
-        walk(xml, |node| {
+        let read = walk(xml, |node| {
             match &node {
                 XmlNode::Open(element)
                     if matches!(element.name.as_str(), "footnote" | "endnote" | "comment") =>
@@ -312,7 +315,7 @@ impl WordBody {
                 _ => notes.step(&node)?,
             }
             Ok(())
-        })?;
+        });
         all.retain(|(_, words)| !words.is_empty());
         if !all.is_empty() {
             self.words.heading(2, title);
@@ -323,7 +326,7 @@ impl WordBody {
             let who = if who.is_empty() { String::new() } else { format!("{who}: ") };
             self.words.paragraph(&format!("[^{id}]: {who}{}", words.finish()));
         }
-        Ok(())
+        read
     }
 }
 

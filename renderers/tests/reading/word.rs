@@ -312,6 +312,19 @@ fn hidden_text_of_word_files_is_marked() {
 }
 
 #[test]
+fn a_word_file_with_damaged_notes_is_read() {
+    let note = |id: u8, text: &str| {
+        format!("<w:footnote w:id='{id}'><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:footnote>")
+    };
+    let notes = format!("<w:footnotes xmlns:w='w'>{}{}", note(1, "whole"), "<w:footnote w:id='2'");
+    let body = "<w:document xmlns:w='w'><w:body><w:p><w:r><w:t>text</w:t></w:r></w:p></w:body></w:document>";
+    let file = package(&[("word/document.xml", body), ("word/footnotes.xml", &notes)]);
+    let read = read::to_markdown("a.docx", &file).unwrap();
+    assert_eq!(read.markdown, "text\n\n## Footnotes\n\n[^1]: whole");
+    assert!(read.warnings[0].starts_with("Footnotes are incomplete."), "{:?}", read.warnings);
+}
+
+#[test]
 fn deleted_rows_of_word_files_are_marked() {
     let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
     let cell = |content: &str| format!("<w:tc><w:p>{content}</w:p></w:tc>");
