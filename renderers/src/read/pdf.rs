@@ -97,6 +97,8 @@ struct State<'a> {
     font: Option<Rc<Font<'a>>>,
     size: f32,
     leading: f32,
+    /// How far letters are above the line.
+    rise: f32,
     line: Matrix,
     text: Matrix,
 }
@@ -137,8 +139,8 @@ impl<'a> PageReader<'a> {
         space: Matrix,
         depth: usize,
     ) -> lopdf::Result<()> {
-        let mut state =
-            State { space, font: None, size: 1.0, leading: 0.0, line: SAME, text: SAME };
+        let (size, leading, rise) = (1.0, 0.0, 0.0);
+        let mut state = State { space, font: None, size, leading, rise, line: SAME, text: SAME };
         let mut saved = Vec::new();
         for operation in Content::decode_iter(content) {
             let Operation { operator, operands } = operation?;
@@ -187,6 +189,7 @@ impl<'a> PageReader<'a> {
                 down(number(operands, 0), number(operands, 1));
             }
             "TL" => state.leading = number(operands, 0),
+            "Ts" => state.rise = number(operands, 0),
             "T*" => down(0.0, -state.leading),
             "Tj" | "TJ" => self.show(operands, state),
             "'" => {
@@ -224,12 +227,12 @@ impl<'a> PageReader<'a> {
     fn run(&mut self, codes: &[u8], state: &mut State<'a>) {
         let Some(font) = state.font.clone() else { return };
         self.runs += 1;
-        let at = within(state.text, state.space);
+        let at = state.place();
         let (text, width) = (font.text(codes), font.width(codes) * state.size);
         let height = state.size.abs() * (at[2].abs() + at[3].abs());
         self.text_bytes += text.len() + 2;
         advance(state, width);
-        let end = within(state.text, state.space);
+        let end = state.place();
         let (left, right) = (at[4].min(end[4]), at[4].max(end[4]));
         let gap = self.gap(at[4], at[5], height, &text);
         self.last = Some((end[4], end[5], height));
@@ -371,6 +374,14 @@ impl<'a> PageReader<'a> {
                 .get_deref(name, self.document)
                 .ok()
         })
+    }
+}
+
+impl State<'_> {
+    /// The position of the next letter on the page.
+    fn place(&self) -> Matrix {
+        let raised = within([1.0, 0.0, 0.0, 1.0, 0.0, self.rise], self.text);
+        within(raised, self.space)
     }
 }
 

@@ -76,6 +76,17 @@ fn right_to_left_text_is_read_in_its_order() {
     assert_eq!(read, "## Page 1\n\nשלום עולם 12\n\nplain text");
 }
 
+/// A program may raise letters by a state of the text, and not by their position.
+#[test]
+fn raised_letters_of_pdfs_are_superscripts() {
+    let mut document = Document::load_mem(&drawn_from_left(&[Drawn("x", 50, 700)])).unwrap();
+    let page = document.get_pages()[&1];
+    let content = "BT /F 12 Tf 1 0 0 1 50 700 Tm <00310030> Tj /F 7 Tf 4 Ts <0036> Tj \
+        /F 12 Tf 0 Ts <0020006d> Tj ET";
+    document.change_page_content(page, content.into()).unwrap();
+    assert_eq!(words("a.pdf", &saved(document)), "## Page 1\n\n10<sup>6</sup> m");
+}
+
 /// They are no part of the content of the page.
 #[test]
 fn form_fields_and_comments_of_pdfs_are_read() {
