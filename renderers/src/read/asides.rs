@@ -1,4 +1,5 @@
-//! Content outside the body of Office files: the text of SmartArt diagrams, and comments.
+//! Content outside the body of Office files: the text of SmartArt diagrams, of shapes over sheets, and
+//! comments.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,6 +24,21 @@ pub fn diagrams(archive: &mut Archive, folder: &str, words: &mut Words) -> Resul
         }
         for point in points {
             words.bullet(0, &point.text);
+        }
+    }
+    Ok(())
+}
+
+/// The texts of shapes in these drawings, which are over the cells of a sheet.
+pub fn shapes(archive: &mut Archive, drawings: &str, words: &mut Words) -> Result<(), ReadError> {
+    let mut has_title = false;
+    for part in archive.numbered(drawings) {
+        let xml = archive.part(&part)?.unwrap_or_default();
+        for shape in elements(&xml, &["txBody"]) {
+            if !std::mem::replace(&mut has_title, true) {
+                words.heading(2, "Text boxes");
+            }
+            words.text(&shape.text);
         }
     }
     Ok(())

@@ -105,6 +105,7 @@ pub fn workbook(mut archive: Archive) -> Result<Reading, ReadError> {
     reading.warnings.extend(has_merged.then(|| MERGED.to_owned()));
     chart::all(&mut archive, "xl/charts/", &mut words)?;
     asides::diagrams(&mut archive, "xl/", &mut words)?;
+    asides::shapes(&mut archive, "xl/drawings/drawing", &mut words)?;
     write_comments(&mut archive, &book, &mut words)?;
     words.edges(&edges);
     reading.markdown = words.finish();

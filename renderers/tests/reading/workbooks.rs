@@ -58,6 +58,29 @@ fn texts_of_many_cells_and_comments_are_bounded() {
     assert!(read.ends_with(&format!("\n\n{}: note", "x".repeat(200))), "{}", read.len());
 }
 
+/// Notes on a sheet are often in shapes.
+#[test]
+fn texts_of_shapes_over_sheets_are_read() {
+    let shape = |text: &str| {
+        format!(
+            "<xdr:sp><xdr:txBody><a:p><a:r><a:t>{text}</a:t></a:r><a:r><a:t> this</a:t></a:r></a:p>\
+             <a:p><a:r><a:t># all</a:t></a:r></a:p></xdr:txBody></xdr:sp>"
+        )
+    };
+    let drawing = format!(
+        "<xdr:wsDr xmlns:xdr='x' xmlns:a='a'>{}<xdr:sp><xdr:txBody><a:p/></xdr:txBody></xdr:sp>{}</xdr:wsDr>",
+        shape("Read"),
+        shape("Check")
+    );
+    let sheet =
+        "<worksheet><sheetData><row r='1'><c r='A1'><v>1</v></c></row></sheetData></worksheet>";
+    let book =
+        workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/drawings/drawing1.xml", &drawing)]);
+    let wanted =
+        "## S\n\n| 1 |\n| --- |\n\n## Text boxes\n\nRead this\n\\# all\n\nCheck this\n\\# all";
+    assert_eq!(words("a.xlsx", &book), wanted);
+}
+
 /// A time without a date.
 /// Proves MC-26.
 #[test]
