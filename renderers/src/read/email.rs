@@ -1,6 +1,6 @@
 //! E-mail: sender, recipients, text and attachments.
 
-use mail_parser::{Address, MessageParser, MimeHeaders as _};
+use mail_parser::{Address, MessageParser, MimeHeaders as _, PartType};
 use std::collections::BTreeSet;
 
 use super::{
@@ -24,20 +24,19 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     for (name, value) in headers.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
         words.bullet(0, &format!("{name}: {value}"));
     }
-    let (mut bodies, mut warnings) = (0, BTreeSet::new());
-    while let Some(text) = message.body_text(bodies).filter(|_| bodies < message.text_body_count())
-    {
-        let part = message.text_part(bodies as u32);
-        let written = part.filter(|part| part.is_text_html()).and_then(|part| part.text_contents());
-        match written {
-            Some(written) => {
-                let page = html::to_markdown(written)?;
+    let mut warnings = BTreeSet::new();
+    let bodies = (0..message.text_body_count()).filter_map(|at| message.text_part(at as u32));
+    for body in bodies {
+        match &body.body {
+            PartType::Html(page) => {
+                let page = html::to_markdown(page)?;
                 words.paragraph(&page.markdown);
                 warnings.extend(page.warnings);
             }
-            None => words.paragraph(text.trim()),
+            PartType::Text(text) => words.paragraph(text.trim()),
+            // A picture between texts, which is an attachment as well.
+            _ => {}
         }
-        bodies += 1;
     }
     let attachments: Vec<String> = message
         .attachments()

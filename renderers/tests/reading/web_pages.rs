@@ -64,6 +64,24 @@ fn hidden_text_of_web_pages_and_mails_is_marked() {
     assert!(words("a.eml", mail.as_bytes()).ends_with(wanted));
 }
 
+/// Apple Mail writes the texts before and after a picture as parts of their own.
+#[test]
+fn texts_of_a_mail_after_a_picture_are_read() {
+    let part =
+        |kind: &str, content: &str| format!("--x\r\nContent-Type: {kind}\r\n\r\n{content}\r\n");
+    let mail = format!(
+        "From: a@b.c\r\nSubject: S\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n\
+         {}{}{}{}--x--\r\n",
+        part("text/plain", "before"),
+        part("image/png; name=p.png\r\nContent-Disposition: inline; filename=p.png", "abc"),
+        part("text/plain", "after"),
+        part("text/html", "<p>and <b>more</b></p>")
+    );
+    let wanted = "before\n\nafter\n\nand **more**\n\n## Attachments\n\n- p.png, 3 bytes";
+    let read = words("a.eml", mail.as_bytes());
+    assert!(read.ends_with(wanted), "{read}");
+}
+
 #[test]
 fn lists_of_web_pages_keep_their_labels() {
     let page = "<ol><li>one<li value=9>nine<li>ten<ol type=a start=2><li>b<li>c</ol></ol>\
