@@ -1,58 +1,96 @@
-//! E-mail: sender, recipients, text and attachments.
+//! E-mail: sender, recipients, text and attachments, also those of attached messages.
 
-use mail_parser::{Address, MessageParser, MimeHeaders as _, PartType};
+use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 use std::collections::BTreeSet;
 
 use super::{
-    html,
+    html, limits,
     reading::{Kind, ReadError, Reading},
     words::Words,
 };
 
+/// The maximum depth of attached messages that are read.
+const DEPTH: usize = 4;
+/// The maximum number of types of attached messages. The parser drops messages in messages by
+/// recursion.
+const MESSAGES: usize = 1_000;
+/// What the types of attached messages contain: `message/rfc822`, `message/global`, and parts of
+/// `multipart/digest`.
+const TYPES: [&[u8]; 3] = [b"rfc822", b"global", b"digest"];
+
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
+    let is_type = |word: &&[u8]| TYPES.iter().any(|kind| word.eq_ignore_ascii_case(kind));
+    let messages = bytes.windows(TYPES[0].len()).filter(is_type).count();
+    limits::within(messages as u64, MESSAGES as u64, "messages in messages")?;
     let message = MessageParser::default().parse(bytes);
     let message = message.ok_or_else(|| ReadError::Damaged("This is not an e-mail.".into()))?;
-    let mut words = Words::default();
-    words.heading(1, message.subject().unwrap_or("(no subject)"));
-    let date = message.date().map(mail_parser::DateTime::to_rfc3339);
-    let headers = [
-        ("From", message.from().map(people)),
-        ("To", message.to().map(people)),
-        ("Cc", message.cc().map(people)),
-        ("Date", date),
-    ];
-    for (name, value) in headers.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-        words.bullet(0, &format!("{name}: {value}"));
-    }
-    let mut warnings = BTreeSet::new();
-    let bodies = (0..message.text_body_count()).filter_map(|at| message.text_part(at as u32));
-    for body in bodies {
-        match &body.body {
-            PartType::Html(page) => {
-                let page = html::to_markdown(page)?;
-                words.paragraph(&page.markdown);
-                warnings.extend(page.warnings);
+    let mut mail = MailText::default();
+    mail.message(&message, 1)?;
+    let reading = Reading::of(Kind::Email, mail.words.finish());
+    Ok(Reading { warnings: mail.warnings.into_iter().collect(), ..reading })
+}
+
+/// The text of a message and those attached to it.
+#[derive(Default)]
+struct MailText {
+    words: Words,
+    warnings: BTreeSet<String>,
+}
+
+impl MailText {
+    /// Writes a message, with its subject as a heading of this level.
+    fn message(&mut self, message: &Message<'_>, level: usize) -> Result<(), ReadError> {
+        self.words.heading(level, message.subject().unwrap_or("(no subject)"));
+        let date = message.date().map(mail_parser::DateTime::to_rfc3339);
+        let headers = [
+            ("From", message.from().map(people)),
+            ("To", message.to().map(people)),
+            ("Cc", message.cc().map(people)),
+            ("Date", date),
+        ];
+        let headers = headers.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        for (name, value) in headers {
+            self.words.bullet(0, &format!("{name}: {value}"));
+        }
+        let bodies = (0..message.text_body_count()).filter_map(|at| message.text_part(at as u32));
+        for body in bodies {
+            match &body.body {
+                PartType::Html(page) => {
+                    let page = html::to_markdown(page)?;
+                    self.words.paragraph(&page.markdown);
+                    self.warnings.extend(page.warnings);
+                }
+                PartType::Text(text) => self.words.paragraph(text.trim()),
+                // A picture between texts, which is an attachment as well.
+                _ => {}
             }
-            PartType::Text(text) => words.paragraph(text.trim()),
-            // A picture between texts, which is an attachment as well.
-            _ => {}
         }
+        self.attachments(message, level + 1)
     }
-    let attachments: Vec<String> = message
-        .attachments()
-        .map(|part| {
-            let name = part.attachment_name().unwrap_or("(without a name)");
-            format!("{name}, {} bytes", part.len())
-        })
-        .collect();
-    if !attachments.is_empty() {
-        words.heading(2, "Attachments");
-        for attachment in &attachments {
-            words.bullet(0, attachment);
+
+    fn attachments(&mut self, message: &Message<'_>, level: usize) -> Result<(), ReadError> {
+        if message.attachment_count() > 0 {
+            self.words.heading(level, "Attachments");
         }
+        for part in message.attachments() {
+            let of_message = attached(part).and_then(Message::subject);
+            let name = part.attachment_name().or(of_message).unwrap_or("(without a name)");
+            self.words.bullet(0, &format!("{name}, {} bytes", part.len()));
+        }
+        // Each message and its attachments have a level.
+        if level > 2 * DEPTH {
+            return Ok(());
+        }
+        for attached in message.attachments().filter_map(attached) {
+            self.message(attached, level + 1)?;
+        }
+        Ok(())
     }
-    let reading = Reading::of(Kind::Email, words.finish());
-    Ok(Reading { warnings: warnings.into_iter().collect(), ..reading })
+}
+
+/// The message that a part is, unless it is empty.
+fn attached<'m>(part: &'m MessagePart<'_>) -> Option<&'m Message<'m>> {
+    part.message().filter(|message| !message.parts.is_empty())
 }
 
 fn people(address: &Address) -> String {

@@ -83,6 +83,28 @@ fn texts_of_a_mail_after_a_picture_are_read() {
 }
 
 #[test]
+fn messages_that_are_attached_to_a_mail_are_read() {
+    let inner = "From: Ann <a@b.c>\r\nSubject: Offer\r\nContent-Type: text/html\r\n\r\n<p>I <b>agree</b></p>";
+    let mail = format!(
+        "From: b@b.c\r\nSubject: Fwd\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n\
+         --x\r\nContent-Type: text/plain\r\n\r\nSee below\r\n\
+         --x\r\nContent-Type: message/rfc822\r\n\r\n{inner}\r\n--x--\r\n"
+    );
+    let read = words("a.eml", mail.as_bytes());
+    let wanted = "See below\n\n## Attachments\n\n- Offer, ";
+    assert!(read.contains(wanted), "{read}");
+    assert!(read.ends_with("### Offer\n\n- From: Ann <a@b.c>\n\nI **agree**"), "{read}");
+}
+
+/// Proves S14.
+#[test]
+fn messages_in_messages_are_bounded() {
+    let mail = "Content-Type: message/RFC822\r\n\r\n".repeat(100_000);
+    let refused = read::to_markdown("a.eml", mail.as_bytes()).unwrap_err();
+    assert!(refused.to_string().contains("messages in messages"), "{refused}");
+}
+
+#[test]
 fn lists_of_web_pages_keep_their_labels() {
     let page = "<ol><li>one<li value=9>nine<li>ten<ol type=a start=2><li>b<li>c</ol></ol>\
         <p>x<ol type=I reversed><li><p>two<p>more<li>one</ol>\
