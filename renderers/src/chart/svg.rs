@@ -5,13 +5,17 @@ use std::f64::consts::TAU;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::canvas::{Bounds, Canvas, Ink, LINE, Point, SIZE, TextAnchor, WIDTH, escaped, width};
+use super::canvas::{
+    Bounds, Canvas, Ink, LINE, Point, SIZE, TextAnchor, WIDTH, escaped, short, width,
+};
 use super::plot::Plot;
 use super::{Chart, ChartKind, Labels, number};
 use crate::document::Color;
 
 /// The least height of a drawn chart, in pixels.
 const HEIGHT: f64 = 360.0;
+/// The lines of the legend for which a drawn chart of the least height has room.
+const LEGEND_LINES: usize = 4;
 /// The share of a donut's radius that is empty.
 const HOLE: f64 = 0.58;
 
@@ -54,7 +58,7 @@ pub fn draw(chart: &Chart, palette: &[Color], faces: &str) -> DrawnChart {
 /// What is reported of a chart with names that are cut.
 pub const CUT: &str = "Long names of a chart are cut; its description has them in full.";
 
-/// Every row of horizontal bars and every slice needs a line.
+/// Every row of horizontal bars and every slice needs a line, as do further lines of the legend.
 fn height(chart: &Chart) -> f64 {
     let rows = match chart.kind {
         ChartKind::Bar if chart.is_horizontal && chart.is_stacked => chart.categories.len(),
@@ -64,36 +68,55 @@ fn height(chart: &Chart) -> f64 {
         ChartKind::Pie | ChartKind::Donut => chart.categories.len(),
         _ => 0,
     };
-    (rows as f64 * (LINE + 4.0) + 110.0).max(HEIGHT)
+    let further = legend_lines(chart).len().saturating_sub(LEGEND_LINES);
+    (rows as f64 * (LINE + 4.0) + 110.0).max(HEIGHT) + further as f64 * LINE
+}
+
+/// A series in the legend.
+struct LegendEntry {
+    series: usize,
+    name: String,
+    width: f64,
+}
+
+/// The lines of the legend at the bottom; none if it is not needed.
+fn legend_lines(chart: &Chart) -> Vec<Vec<LegendEntry>> {
+    let mut lines: Vec<Vec<LegendEntry>> = Vec::new();
+    if chart.is_round() || chart.series.len() < 2 {
+        return lines;
+    }
+    let mut used = 0.0;
+    for (series, one) in chart.series.iter().enumerate() {
+        let name = short(&one.name, 40);
+        let entry = LegendEntry { series, width: width(&name) + 32.0, name };
+        if lines.is_empty() || used + entry.width > WIDTH - 40.0 {
+            lines.push(Vec::new());
+            used = 0.0;
+        }
+        used += entry.width;
+        lines.last_mut().expect("there is always a line").push(entry);
+    }
+    lines
 }
 
 /// Draws the legend at the bottom and returns its height.
 fn legend(canvas: &mut Canvas<'_>, chart: &Chart, height: f64) -> f64 {
-    let names: Vec<String> = match chart.kind {
-        ChartKind::Pie | ChartKind::Donut => return 0.0,
-        _ if chart.series.len() < 2 => return 0.0,
-        _ => chart.series.iter().map(|series| canvas.short(&series.name, 40)).collect(),
-    };
-    let mut lines: Vec<Vec<(usize, f64)>> = vec![Vec::new()];
-    let mut used = 0.0;
-    for (at, name) in names.iter().enumerate() {
-        let wide = width(name) + 32.0;
-        if used + wide > WIDTH - 40.0 && used > 0.0 {
-            lines.push(Vec::new());
-            used = 0.0;
-        }
-        lines.last_mut().expect("there is always a line").push((at, wide));
-        used += wide;
+    let lines = legend_lines(chart);
+    if lines.is_empty() {
+        return 0.0;
     }
     let high = lines.len() as f64 * LINE;
     for (row, line) in lines.iter().enumerate() {
-        let mut x = (WIDTH - line.iter().map(|(_, wide)| wide).sum::<f64>()) / 2.0;
+        let mut x = (WIDTH - line.iter().map(|entry| entry.width).sum::<f64>()) / 2.0;
         let y = height - 8.0 - high + row as f64 * LINE + 12.0;
-        for (at, wide) in line {
-            let (top, high) = if chart.series[*at].is_line { (5.5, 3.0) } else { (9.0, 10.0) };
-            canvas.rect(Bounds { x, y: y - top, width: 10.0, height: high }, &canvas.color(*at));
-            canvas.text(Point(x + 15.0, y), TextAnchor::Start, &names[*at], Ink::Name);
-            x += wide;
+        for entry in line {
+            let series = &chart.series[entry.series];
+            let (top, high) = if series.is_line { (5.5, 3.0) } else { (9.0, 10.0) };
+            let color = canvas.color(entry.series);
+            canvas.rect(Bounds { x, y: y - top, width: 10.0, height: high }, &color);
+            canvas.has_cut_names |= entry.name != series.name;
+            canvas.text(Point(x + 15.0, y), TextAnchor::Start, &entry.name, Ink::Name);
+            x += entry.width;
         }
     }
     high + 6.0
@@ -182,6 +205,16 @@ mod tests {
                 while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
             }
         }
+    }
+
+    #[test]
+    fn a_long_legend_is_within_the_picture() {
+        let colors = [Color::read("112233").unwrap()];
+        let names: Vec<_> = (0..120).map(|n| format!("Series with a long name {n}")).collect();
+        let (names, values) = (names.join(","), ",5".repeat(120));
+        let chart = read(&format!("type: bar\n\nk,{names}\na{values}")).unwrap();
+        let svg = String::from_utf8(draw(&chart, &colors, "A").svg).unwrap();
+        assert!(svg.contains("a long name 119<") && !svg.contains(" y=\"-"), "{svg}");
     }
 
     #[test]
