@@ -243,7 +243,8 @@ impl<'a> Plot<'a> {
     fn bar(&self, canvas: &mut Canvas<'_>, bar: Bar, color: Color) {
         let (from, to) = (self.along(bar.from), self.along(bar.to));
         let (low, long) = (from.min(to), (from - to).abs());
-        let thick = bar.wide - 1.0;
+        // The gap between bars is narrower than they are.
+        let thick = (bar.wide - 1.0).max(bar.wide * 0.6);
         let value = bar.to - bar.from;
         let text = number(value);
         let is_inside = self.chart.is_stacked;
@@ -424,6 +425,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn many_bars_have_a_width() {
+        let rows: Vec<_> = (0..450).map(|n| format!("{n},5")).collect();
+        let svg = drawn(&format!("type: bar\n\nk,S\n{}", rows.join("\n")));
+        assert_eq!(svg.matches("<rect ").count(), 450);
+        assert!(!svg.contains(" width=\"-") && !svg.contains(" width=\"0.0"), "{svg}");
     }
 
     #[test]
