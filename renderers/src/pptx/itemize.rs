@@ -164,7 +164,8 @@ impl<'d> ItemCollector<'_, 'd> {
                         let warning =
                             "Small pictures within a line are shown as their text on slides.";
                         self.deck.warnings.add(warning);
-                        letters.push(Inline::Text(alt.clone()));
+                        // One without any text is a decoration, so it is not named by its URL.
+                        letters.push(Inline::Text(named(title, alt, title)));
                     }
                     Some(picture) => out.push(picture),
                     None => {

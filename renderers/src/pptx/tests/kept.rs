@@ -140,6 +140,13 @@ fn comments_anywhere_become_speaker_notes() {
 }
 
 #[test]
+fn a_small_picture_within_a_line_keeps_its_caption() {
+    let mut document = read("# A\n\n![ok](i.png \"Done\"), ![](i.png \"Late\"), ![x](i.png)");
+    document.assets.insert("i.png".into(), png(16, 16));
+    assert_eq!(text(&drawn(&document).0, 1), "Aok (Done), Late, x");
+}
+
+#[test]
 fn a_missing_background_is_shown_as_its_text() {
     let (parts, rendered) = deck("# A\n\n![bg right A boat](b.png)\n\n![bg](b.png)\n\ntext");
     assert_eq!(text(&parts, 1), "A[A boat]text");
