@@ -45,6 +45,7 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
     for (key, value) in &meta.directives {
         apply(key, value, &mut first, &mut following);
     }
+    let of_all = following.next();
     let (mut slides, mut pending_notes) = (Vec::new(), Vec::new());
     for (at, blocks) in cut(&document.blocks).into_iter().enumerate() {
         let own = if at == 0 { first.clone() } else { following.next() };
@@ -56,7 +57,7 @@ pub fn slides(document: &Document) -> Vec<Slide<'_>> {
             slides.push(slide);
         }
     }
-    front(document, &mut slides);
+    front(meta, of_all, &mut slides);
     if slides.is_empty() {
         slides.push(Slide { class: Class::Title, setting: first, ..Slide::default() });
     }
@@ -253,10 +254,9 @@ fn is_figure(text: &str) -> bool {
         && !is_version
 }
 
-/// Inserts a title slide from the front matter, unless the first slide is a title slide or can
-/// become one.
-fn front(document: &Document, slides: &mut Vec<Slide<'_>>) {
-    let meta = &document.meta;
+/// Inserts a title slide from the front matter with the setting of all slides, unless the first slide
+/// is a title slide or can become one.
+fn front(meta: &Meta, setting: Setting, slides: &mut Vec<Slide<'_>>) {
     let title = meta.title.as_deref().map(str::trim).filter(|text| !text.is_empty());
     let more_follow = slides.len() > 1;
     if let Some(first) = slides.first_mut() {
@@ -278,7 +278,6 @@ fn front(document: &Document, slides: &mut Vec<Slide<'_>>) {
     }
     let Some(title) = title else { return };
     let content = vec![Inline::Text(title.to_owned())];
-    let setting = Setting::of(meta);
     slides.insert(
         0,
         Slide { class: Class::Title, title: Some(content), setting, ..Slide::default() },
@@ -294,6 +293,7 @@ pub fn byline(meta: &Meta) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Color;
 
     fn heading(level: u8, text: &str) -> Block {
         Block::Heading { level, content: vec![Inline::Text(text.into())] }
@@ -358,6 +358,15 @@ mod tests {
         assert_eq!(classes("# Q3 review\n\nBoard meeting")[0], Class::Content);
         let front = "---\n_class: lead\n---\n# Q3\n\n- a\n\n---\n\n# B\n\n- c";
         assert_eq!(classes(front), [Class::Title, Class::Content]);
+    }
+
+    #[test]
+    fn an_added_title_slide_has_the_background_of_all_slides() {
+        let front = "---\ntitle: T\nauthor: Ann\nbackgroundColor: navy\n---\n\n";
+        let document = crate::markdown::read(&format!("{front}## A\n\ntext")).unwrap();
+        let slides = slides(&document);
+        let backgrounds: Vec<_> = slides.iter().map(|slide| slide.setting.background).collect();
+        assert_eq!(backgrounds, [Color::read("000080"); 2]);
     }
 
     #[test]
