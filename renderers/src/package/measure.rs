@@ -66,18 +66,18 @@ pub fn lines(text: &str, face: Face, room: u32) -> usize {
 }
 
 fn wrapped(line: &str, face: Face, room: u32) -> usize {
-    let (mut count, mut used, mut word) = (1, 0, 0);
+    let (mut count, mut used, mut word) = (1, 0_u32, 0_u32);
     for letter in line.chars() {
         let wide = width_of(letter, face);
         if letter.is_whitespace() || is_wide(letter) {
-            used += wide;
+            used = used.saturating_add(wide);
             word = if letter.is_whitespace() { 0 } else { wide };
             if used > room && is_wide(letter) {
                 (count, used) = (count + 1, wide);
             }
             continue;
         }
-        (used, word) = (used + wide, word + wide);
+        (used, word) = (used.saturating_add(wide), word.saturating_add(wide));
         if used > room {
             // The whole word moves to the next line, unless it fills a line by itself.
             (count, used) = (count + 1, if word > room { wide } else { word });
@@ -141,6 +141,7 @@ mod tests {
         assert_eq!(lines(&"字".repeat(25), Face::Text, 10_000), 3);
         assert_eq!(lines(&"m".repeat(24), Face::Text, 8_330), 3);
         assert_eq!(lines("a\n\nb", Face::Text, 8_000), 3);
+        assert_eq!(lines(&"\t".repeat(4_000_000), Face::Text, 8_000), 1);
     }
 
     #[test]
