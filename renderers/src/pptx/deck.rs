@@ -77,13 +77,44 @@ fn headings(document: &Document) -> HashMap<*const Inline, String> {
     headings
 }
 
-/// The masters and layouts of the document's template.
+/// The masters and layouts of the document's template, unless a master lacks its theme, without which
+/// PowerPoint repairs the file.
 pub fn template(document: &Document) -> Option<&SlideTemplate> {
-    document.meta.brand.as_deref()?.slides.as_deref()
+    let template = document.meta.brand.as_deref()?.slides.as_deref()?;
+    (template.themes >= template.masters.len()).then_some(template)
 }
 
 /// The colours of text and lines on the background of a template.
 fn on_background<'l>(look: Look<'l>, template: &SlideTemplate) -> Look<'l> {
     let look = Look { ink: template.ink, background: template.background, ..look };
     if look.is_dark() { Look { quiet: "C9D1D9", line: "6E7781", ..look } } else { look }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::document::{Brand, Color};
+
+    #[test]
+    fn a_template_without_a_theme_is_not_used() {
+        let is_used = |themes: usize| {
+            let (ink, background) = (Color::read("101820"), Color::read("FFFFFF"));
+            let slides = SlideTemplate {
+                parts: Vec::new(),
+                masters: vec![1 << 31],
+                themes,
+                layouts: Vec::new(),
+                width: 960.0,
+                height: 540.0,
+                ink: ink.unwrap(),
+                background: background.unwrap(),
+            };
+            let mut document = Document::default();
+            document.wear(Brand { slides: Some(Arc::new(slides)), ..Brand::default() });
+            template(&document).is_some()
+        };
+        assert_eq!([0, 1].map(is_used), [false, true]);
+    }
 }
