@@ -81,6 +81,11 @@ fn without_attributes(mut blocks: Vec<Block>) -> Vec<Block> {
                     *column = without_attributes(std::mem::take(column));
                 }
             }
+            Block::Definitions(terms) => {
+                for term in terms {
+                    term.description = without_attributes(std::mem::take(&mut term.description));
+                }
+            }
             _ => {}
         }
     }
@@ -123,6 +128,7 @@ fn is_note_line(block: &Block) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Definition;
     use crate::markdown;
     use crate::pptx::plan;
 
@@ -154,6 +160,15 @@ mod tests {
         let (slides, _) = slides("## A\n\ntext\n\nNote:\nsaid\n\n### also\n\n## B\n\nb\n");
         let slide = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
         assert_eq!(slides, [slide("A", "text", "said\nalso"), slide("B", "b", "")]);
+    }
+
+    #[test]
+    fn attributes_in_definitions_are_no_notes() {
+        let description = vec![Block::Comment(".element: class=\"fragment\"".into())];
+        let definition = Definition { term: vec![Inline::Text("a".into())], description };
+        let blocks = vec![Block::Definitions(vec![definition])];
+        let document = adapted(&Document { blocks, ..Document::default() }).unwrap();
+        assert_eq!(plan::slides(&document)[0].notes, Vec::<String>::new());
     }
 
     #[test]
