@@ -29,11 +29,15 @@ impl<'d> Deck<'d> {
                 continue;
             };
             for row in columns.chunks(COLUMNS) {
+                // The tables of a column are split by its width.
+                let whole = self.geometry.body;
+                self.geometry.body = self.geometry.column(whole, 0, row.len());
                 let row = row.iter().map(|column| {
                     let blocks: Vec<&Block> = column.iter().collect();
                     self.part(&blocks, Vec::new())
                 });
                 bands.push(row.collect());
+                self.geometry.body = whole;
             }
         }
         bands.push(vec![self.part(&[], slide.notes_of_title())]);

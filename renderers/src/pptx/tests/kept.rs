@@ -99,6 +99,19 @@ fn columns_stand_where_they_are_written() {
     assert!(all.trim_end().ends_with("end"), "{all}");
 }
 
+#[test]
+fn a_table_that_is_too_wide_for_its_column_is_split() {
+    let row = |cell: &str| format!("{}|\n", format!("| {cell} ").repeat(12));
+    let table = [row("c"), row("---"), row("1234567")].concat();
+    let (_, whole) = deck(&format!("# T\n\n{table}"));
+    assert_eq!(whole.warnings, Vec::<&str>::new());
+    let source =
+        format!("# T\n\n::: columns\n::: column\n\n{table}\n:::\n::: column\nb\n:::\n:::\n");
+    let (parts, rendered) = deck(&source);
+    assert!(rendered.warnings[0].to_string().contains("was split"), "{:?}", rendered.warnings);
+    assert_eq!(parts.all("ppt/slides/slide1.xml", "a:tbl").len(), 2);
+}
+
 /// With the usual gaps, they would have a width below zero.
 #[test]
 fn many_columns_are_below_each_other() {
