@@ -48,6 +48,15 @@ impl<'a> Font<'a> {
         codes.chunks(size).map(|code| bidi::visual_cluster(&decode(code))).collect()
     }
 
+    pub fn letters(&self, codes: &[u8]) -> usize {
+        if self.is_wide { codes.len().div_ceil(2) } else { codes.len() }
+    }
+
+    /// The number of spaces that word spacing applies to: those of one byte (ISO 32000-1, 9.3.3).
+    pub fn spaces(&self, codes: &[u8]) -> usize {
+        if self.is_wide { 0 } else { codes.iter().filter(|code| **code == b' ').count() }
+    }
+
     pub fn width(&self, codes: &[u8]) -> f32 {
         let of = |code: u32| self.widths.get(&code).copied().unwrap_or(self.usual_width);
         if self.is_wide {

@@ -14,7 +14,7 @@
 //!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_hidden`, `odf_lists`, `odf_sheets`,
 //!   `odf_styles` and `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
 //!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_annotations`, `pdf_blocks`,
-//!   `pdf_marks`, `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines`, `overlaps` and `grid`,
+//!   `pdf_marks`, `pdf_state`, `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines`, `overlaps` and `grid`,
 //!   `html` with `html_hidden`, `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
 //!   `rtf_places`, `rtf_tables`, `rtf_rows`, `rtf_changes`, `rtf_notes`, `rtf_fields` and `rtf_fonts`, `rows`,
 //!   `charset`: one file per format
@@ -64,6 +64,7 @@ mod pdf;
 mod pdf_annotations;
 mod pdf_blocks;
 mod pdf_marks;
+mod pdf_state;
 pub(crate) mod pptx;
 mod pptx_lists;
 mod printed_labels;

@@ -17,6 +17,7 @@ use super::{
     pdf_annotations::PdfAnnotations,
     pdf_blocks::{self, PdfText},
     pdf_marks::{OpenMarks, ScriptRun},
+    pdf_state::TextState,
     printed_labels::PrintedLabel,
     reading::{Kind, ReadError, Reading},
     tables::MERGED,
@@ -91,18 +92,6 @@ struct PageReader<'a> {
     begins_object: bool,
 }
 
-#[derive(Clone)]
-struct State<'a> {
-    space: Matrix,
-    font: Option<Rc<Font<'a>>>,
-    size: f32,
-    leading: f32,
-    /// How far letters are above the line.
-    rise: f32,
-    line: Matrix,
-    text: Matrix,
-}
-
 impl<'a> PageReader<'a> {
     fn of(document: &'a Document, id: ObjectId, tags: &'a Tags) -> Self {
         Self {
@@ -139,8 +128,7 @@ impl<'a> PageReader<'a> {
         space: Matrix,
         depth: usize,
     ) -> lopdf::Result<()> {
-        let (size, leading, rise) = (1.0, 0.0, 0.0);
-        let mut state = State { space, font: None, size, leading, rise, line: SAME, text: SAME };
+        let mut state = TextState::of(space);
         let mut saved = Vec::new();
         for operation in Content::decode_iter(content) {
             let Operation { operator, operands } = operation?;
@@ -175,36 +163,17 @@ impl<'a> PageReader<'a> {
         Ok(())
     }
 
-    fn write(&mut self, operator: &str, operands: &[Object], state: &mut State<'a>) {
-        let mut down = |x: f32, y: f32| {
-            state.line = within([1.0, 0.0, 0.0, 1.0, x, y], state.line);
-            state.text = state.line;
-        };
+    fn write(&mut self, operator: &str, operands: &[Object], state: &mut TextState<'a>) {
+        state.apply(operator, operands);
         match operator {
-            "BT" => (state.line, state.text, self.begins_object) = (SAME, SAME, true),
-            "Tm" => (state.line, state.text) = (matrix(operands), matrix(operands)),
-            "Td" => down(number(operands, 0), number(operands, 1)),
-            "TD" => {
-                state.leading = -number(operands, 1);
-                down(number(operands, 0), number(operands, 1));
-            }
-            "TL" => state.leading = number(operands, 0),
-            "Ts" => state.rise = number(operands, 0),
-            "T*" => down(0.0, -state.leading),
-            "Tj" | "TJ" => self.show(operands, state),
-            "'" => {
-                down(0.0, -state.leading);
-                self.show(operands, state);
-            }
-            "\"" => {
-                down(0.0, -state.leading);
-                self.show(operands.get(2..).unwrap_or_default(), state);
-            }
+            "BT" => self.begins_object = true,
+            "Tj" | "TJ" | "'" => self.show(operands, state),
+            "\"" => self.show(operands.get(2..).unwrap_or_default(), state),
             _ => {}
         }
     }
 
-    fn show(&mut self, operands: &[Object], state: &mut State<'a>) {
+    fn show(&mut self, operands: &[Object], state: &mut TextState<'a>) {
         for operand in operands {
             match operand {
                 Object::String(codes, _) => self.run(codes, state),
@@ -212,10 +181,7 @@ impl<'a> PageReader<'a> {
                     for part in parts {
                         match part {
                             Object::String(codes, _) => self.run(codes, state),
-                            other => {
-                                let back = other.as_float().unwrap_or(0.0);
-                                advance(state, -back / 1000.0 * state.size);
-                            }
+                            other => state.move_back(other.as_float().unwrap_or(0.0)),
                         }
                     }
                 }
@@ -224,14 +190,14 @@ impl<'a> PageReader<'a> {
         }
     }
 
-    fn run(&mut self, codes: &[u8], state: &mut State<'a>) {
+    fn run(&mut self, codes: &[u8], state: &mut TextState<'a>) {
         let Some(font) = state.font.clone() else { return };
         self.runs += 1;
         let at = state.place();
-        let (text, width) = (font.text(codes), font.width(codes) * state.size);
+        let text = font.text(codes);
         let height = state.size.abs() * (at[2].abs() + at[3].abs());
         self.text_bytes += text.len() + 2;
-        advance(state, width);
+        state.show(&font, codes);
         let end = state.place();
         let (left, right) = (at[4].min(end[4]), at[4].max(end[4]));
         let gap = self.gap(at[4], at[5], height, &text);
@@ -375,18 +341,6 @@ impl<'a> PageReader<'a> {
                 .ok()
         })
     }
-}
-
-impl State<'_> {
-    /// The position of the next letter on the page.
-    fn place(&self) -> Matrix {
-        let raised = within([1.0, 0.0, 0.0, 1.0, 0.0, self.rise], self.text);
-        within(raised, self.space)
-    }
-}
-
-fn advance(state: &mut State<'_>, by: f32) {
-    state.text = within([1.0, 0.0, 0.0, 1.0, by, 0.0], state.text);
 }
 
 fn name(operands: &[Object]) -> Option<&[u8]> {

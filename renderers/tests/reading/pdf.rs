@@ -87,6 +87,20 @@ fn raised_letters_of_pdfs_are_superscripts() {
     assert_eq!(words("a.pdf", &saved(document)), "## Page 1\n\n10<sup>6</sup> m");
 }
 
+/// The gaps between letters and the scale of a text move what follows it.
+#[test]
+fn parts_of_words_with_other_gaps_stay_together() {
+    let mut document = Document::load_mem(&drawn_from_left(&[Drawn("x", 50, 700)])).unwrap();
+    let page = document.get_pages()[&1];
+    let unhapp = "<0075006e0068006100700070> Tj";
+    let content = format!(
+        "BT /F 12 Tf 2 Tc 1 0 0 1 50 700 Tm {unhapp} 1 0 0 1 98 700 Tm <0079> Tj 0 Tc 50 Tz \
+         1 0 0 1 50 660 Tm {unhapp} 1 0 0 1 68 660 Tm <0079> Tj ET"
+    );
+    document.change_page_content(page, content.into()).unwrap();
+    assert_eq!(words("a.pdf", &saved(document)), "## Page 1\n\nunhappy\n\nunhappy");
+}
+
 /// They are no part of the content of the page.
 #[test]
 fn form_fields_and_comments_of_pdfs_are_read() {
