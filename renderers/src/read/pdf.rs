@@ -26,6 +26,7 @@ use super::{
     unlock,
     words::Script,
 };
+use crate::counted::counted;
 use crate::package::measure::is_wide;
 
 /// The maximum nesting of form XObjects.
@@ -45,6 +46,7 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
     let tags = Tags::of(&document);
     let mut text = PdfText::default();
     let mut annotations = PdfAnnotations::of(&document);
+    let mut invisible = 0;
     let mut reading = Reading { pages: pages.len(), ..Reading::of(Kind::Pdf, String::new()) };
     for (number, id) in pages {
         text.words.heading(2, &format!("Page {number}"));
@@ -56,8 +58,17 @@ pub fn read(bytes: &[u8], passwords: &[String]) -> Result<Reading, ReadError> {
         let mut pieces = page.drawn.in_lines(page.pieces);
         pdf_blocks::order(&mut pieces);
         reading.pictures += usize::from(pieces.is_empty() && page.has_pictures);
+        // That of a scanned page is the text of its picture.
+        invisible += usize::from(page.has_invisible && !page.has_pictures);
         text.add(&pieces, &mut page.labels)?;
         annotations.write(id, &mut text.words);
+    }
+    if invisible > 0 {
+        reading.warnings.push(counted(
+            invisible,
+            "page has text that is invisible.",
+            "pages have text that is invisible.",
+        ));
     }
     reading.warnings.extend(text.has_merged.then(|| MERGED.to_owned()));
     reading.markdown = text.words.finish();
@@ -83,6 +94,8 @@ struct PageReader<'a> {
     labels: Labels,
     text_bytes: usize,
     has_pictures: bool,
+    /// Whether there is text that is not drawn.
+    has_invisible: bool,
     runs: usize,
     drawings: usize,
     fonts: HashMap<usize, Option<Rc<Font<'a>>>>,
@@ -105,6 +118,7 @@ impl<'a> PageReader<'a> {
             labels: Labels::default(),
             text_bytes: 0,
             has_pictures: false,
+            has_invisible: false,
             runs: 0,
             drawings: 0,
             fonts: HashMap::new(),
@@ -197,6 +211,7 @@ impl<'a> PageReader<'a> {
         let text = font.text(codes);
         let height = state.size.abs() * (at[2].abs() + at[3].abs());
         self.text_bytes += text.len() + 2;
+        self.has_invisible |= state.is_invisible && !text.trim().is_empty();
         state.show(&font, codes);
         let end = state.place();
         let (left, right) = (at[4].min(end[4]), at[4].max(end[4]));

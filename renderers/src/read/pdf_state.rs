@@ -9,6 +9,9 @@ use super::{
     transform::{Matrix, SAME, matrix, number, within},
 };
 
+/// The rendering mode of letters that are not drawn (9.3.6).
+const INVISIBLE: i64 = 3;
+
 /// The font, the position and the spacing of text.
 #[derive(Clone)]
 pub struct TextState<'a> {
@@ -24,6 +27,8 @@ pub struct TextState<'a> {
     word_gap: f32,
     /// The width of letters, as a part of the usual one.
     scale: f32,
+    /// Whether letters are not drawn.
+    pub is_invisible: bool,
     line: Matrix,
     text: Matrix,
 }
@@ -39,6 +44,7 @@ impl TextState<'_> {
             letter_gap: 0.0,
             word_gap: 0.0,
             scale: 1.0,
+            is_invisible: false,
             line: SAME,
             text: SAME,
         }
@@ -60,6 +66,7 @@ impl TextState<'_> {
             "Tc" => self.letter_gap = operand(0),
             "Tw" => self.word_gap = operand(0),
             "Tz" => self.scale = operand(0) / 100.0,
+            "Tr" => self.is_invisible = operand(0) as i64 == INVISIBLE,
             "T*" | "'" => self.move_line(0.0, -self.leading),
             "\"" => {
                 (self.word_gap, self.letter_gap) = (operand(0), operand(1));

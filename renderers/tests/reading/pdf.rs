@@ -1,7 +1,7 @@
 //! PDFs as other programs write them.
 
 use lopdf::{Dictionary, Document, Object, Stream, dictionary};
-use renderers::{Format, markdown, render};
+use renderers::{Format, markdown, read, render};
 
 use super::words;
 
@@ -99,6 +99,24 @@ fn parts_of_words_with_other_gaps_stay_together() {
     );
     document.change_page_content(page, content.into()).unwrap();
     assert_eq!(words("a.pdf", &saved(document)), "## Page 1\n\nunhappy\n\nunhappy");
+}
+
+/// Such text may be written for the model alone. On a scanned page it is that of the picture.
+#[test]
+fn invisible_text_of_pdfs_is_reported() {
+    let mut document = Document::load_mem(&drawn_from_left(&[Drawn("x", 50, 700)])).unwrap();
+    let page = document.get_pages()[&1];
+    let mut read = |content: &str| {
+        document.change_page_content(page, content.into()).unwrap();
+        read::to_markdown("a.pdf", &saved(document.clone())).unwrap()
+    };
+    let shown = "BT /F 12 Tf 1 0 0 1 50 700 Tm <0061> Tj";
+    let hidden = read(&format!("{shown} 3 Tr <0062> Tj ET"));
+    assert_eq!(hidden.markdown, "## Page 1\n\nab");
+    assert_eq!(hidden.warnings, ["1 page has text that is invisible."]);
+    for content in [format!("{shown} ET"), format!("{shown} 3 Tr <0020> Tj 0 Tr <0062> Tj ET")] {
+        assert_eq!(read(&content).warnings, Vec::<String>::new());
+    }
 }
 
 /// They are no part of the content of the page.
