@@ -34,6 +34,8 @@ pub struct WordParagraph {
     change: Option<OpenChange>,
     /// Whether the mark of hidden text is open, inside that of the change.
     is_hidden_open: bool,
+    /// For an open check box of a form, whether it is checked.
+    check_box: Option<bool>,
     /// The open equation, and the change that it is in.
     equation: Option<Equation>,
     outer_change: Option<OpenChange>,
@@ -102,6 +104,11 @@ impl WordParagraph {
                 self.outer_change = self.change.take();
             }
             "noBreakHyphen" => self.push("-"),
+            "checkBox" if self.in_run() => self.check_box = Some(false),
+            // What is checked now follows what was at first.
+            "default" | "checked" if self.check_box.is_some() => {
+                self.check_box = Some(element.is_on());
+            }
             "footnoteReference" | "endnoteReference" | "commentReference" => {
                 self.end_hidden();
                 self.plain(&format!("[^{}]", note_name(element)));
@@ -155,6 +162,11 @@ impl WordParagraph {
                 }
             }
             "ins" | "moveTo" | "del" | "moveFrom" if !self.in_run() => self.end_change(),
+            "checkBox" => {
+                if let Some(is_checked) = self.check_box.take() {
+                    self.push(if is_checked { "☒" } else { "☐" });
+                }
+            }
             "hyperlink" => {
                 if let Some(target) = self.link.take() {
                     self.end_hidden();

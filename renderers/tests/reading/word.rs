@@ -311,6 +311,26 @@ fn hidden_text_of_word_files_is_marked() {
     assert_eq!(words("a.docx", &file), wanted);
 }
 
+/// Those of older forms have no text.
+#[test]
+fn check_boxes_of_forms_in_word_files_are_read() {
+    let field = |state: &str| {
+        format!(
+            "<w:r><w:fldChar w:fldCharType='begin'><w:ffData><w:checkBox><w:sizeAuto/>{state}\
+             </w:checkBox></w:ffData></w:fldChar></w:r><w:r><w:instrText>FORMCHECKBOX</w:instrText></w:r>\
+             <w:r><w:fldChar w:fldCharType='end'/></w:r><w:r><w:t xml:space='preserve'> x </w:t></w:r>"
+        )
+    };
+    let states = [
+        "<w:default w:val='0'/>",
+        "<w:default w:val='0'/><w:checked/>",
+        "<w:default w:val='1'/>",
+        "<w:default w:val='1'/><w:checked w:val='0'/>",
+    ];
+    let file = word_file(&format!("<w:p>{}</w:p>", states.map(field).concat()));
+    assert_eq!(words("a.docx", &file), "☐ x ☒ x ☒ x ☐ x");
+}
+
 #[test]
 fn a_word_file_with_damaged_notes_is_read() {
     let note = |id: u8, text: &str| {
