@@ -10,6 +10,7 @@ use std::{
 use super::{
     archive::Archive,
     asides, chart,
+    docx_chunks::chunks,
     docx_frames::{FramedParagraph, WordFrame, add_table},
     docx_lists::WordLists,
     docx_paragraphs::{WordParagraph, note_name},
@@ -28,11 +29,13 @@ const QUOTES: [&str; 3] = ["Quote", "QuoteRtl", "IntenseQuote"];
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut archive = Archive::open(bytes)?;
     let styles = styles(&mut archive)?;
+    let links = links(&mut archive, "word/_rels/document.xml.rels")?;
     let mut body = WordBody {
+        chunks: chunks(&mut archive, &links),
         hidden_styles: Rc::new(docx_styles::hidden(&styles)),
         styles,
         lists: WordLists::read(&mut archive)?,
-        links: links(&mut archive, "word/_rels/document.xml.rels")?,
+        links,
         ..WordBody::default()
     };
     let mut warnings = Vec::new();
@@ -58,6 +61,9 @@ pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     chart::all(&mut archive, "word/charts/", &mut body.words)?;
     asides::diagrams(&mut archive, "word/", &mut body.words)?;
     body.edges(&mut archive)?;
+    if body.has_lost_chunk {
+        warnings.push("Embedded documents were skipped.".into());
+    }
     if body.has_changes {
         warnings.push("Tracked changes are marked: {++inserted++}, {--deleted--}.".into());
     }
@@ -73,6 +79,10 @@ struct WordBody {
     hidden_styles: Rc<HashSet<String>>,
     lists: WordLists,
     links: HashMap<String, String>,
+    /// The embedded documents that are not in the text so far, by their ids.
+    chunks: HashMap<String, String>,
+    /// Whether an embedded document could not be read.
+    has_lost_chunk: bool,
     words: Words,
     tables: Tables,
     /// What each open table would be if it were none.
@@ -156,6 +166,7 @@ impl WordBody {
             }
             "bookmarkStart" => self.bookmark = element.attribute("name").map(str::to_owned),
             "bookmarkEnd" => self.bookmark = None,
+            "altChunk" => self.chunk(element.exactly("r:id").unwrap_or_default()),
             "pStyle" | "rStyle" => self.begin_style(element),
             name => {
                 let Some(paragraph) = self.paragraphs.last_mut() else { return };
@@ -173,6 +184,15 @@ impl WordBody {
                     paragraph.begin_link(escaped(target));
                 }
             }
+        }
+    }
+
+    /// Writes an embedded document. It is written once, because many places may refer to it.
+    fn chunk(&mut self, id: &str) {
+        match self.chunks.remove(id) {
+            Some(text) if self.tables.take(&text) => {}
+            Some(text) => self.words.paragraph(&text),
+            None => self.has_lost_chunk = true,
         }
     }
 

@@ -19,15 +19,25 @@ const MESSAGES: usize = 1_000;
 const TYPES: [&[u8]; 3] = [b"rfc822", b"global", b"digest"];
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
+    let mut mail = MailText::default();
+    mail.message(&parsed(bytes)?, 1)?;
+    let reading = Reading::of(Kind::Email, mail.words.finish());
+    Ok(Reading { warnings: mail.warnings.into_iter().collect(), ..reading })
+}
+
+/// The text of a web archive, without its headers and attachments.
+pub fn body(bytes: &[u8]) -> Result<String, ReadError> {
+    let mut mail = MailText::default();
+    mail.bodies(&parsed(bytes)?)?;
+    Ok(mail.words.finish())
+}
+
+fn parsed(bytes: &[u8]) -> Result<Message<'_>, ReadError> {
     let is_type = |word: &&[u8]| TYPES.iter().any(|kind| word.eq_ignore_ascii_case(kind));
     let messages = bytes.windows(TYPES[0].len()).filter(is_type).count();
     limits::within(messages as u64, MESSAGES as u64, "messages in messages")?;
     let message = MessageParser::default().parse(bytes);
-    let message = message.ok_or_else(|| ReadError::Damaged("This is not an e-mail.".into()))?;
-    let mut mail = MailText::default();
-    mail.message(&message, 1)?;
-    let reading = Reading::of(Kind::Email, mail.words.finish());
-    Ok(Reading { warnings: mail.warnings.into_iter().collect(), ..reading })
+    message.ok_or_else(|| ReadError::Damaged("This is not an e-mail.".into()))
 }
 
 /// The text of a message and those attached to it.
@@ -52,6 +62,11 @@ impl MailText {
         for (name, value) in headers {
             self.words.bullet(0, &format!("{name}: {value}"));
         }
+        self.bodies(message)?;
+        self.attachments(message, level + 1)
+    }
+
+    fn bodies(&mut self, message: &Message<'_>) -> Result<(), ReadError> {
         let bodies = (0..message.text_body_count()).filter_map(|at| message.text_part(at as u32));
         for body in bodies {
             match &body.body {
@@ -65,7 +80,7 @@ impl MailText {
                 _ => {}
             }
         }
-        self.attachments(message, level + 1)
+        Ok(())
     }
 
     fn attachments(&mut self, message: &Message<'_>, level: usize) -> Result<(), ReadError> {

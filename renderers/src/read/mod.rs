@@ -10,7 +10,8 @@
 //!   them; `item_labels`: the labels of numbered items; `tables`: tables being read
 //! - [`view`]: pictures for vision models
 //! - `unlock`: documents that are protected by a password
-//! - `docx` with `docx_frames`, `docx_lists`, `docx_paragraphs`, `docx_styles` and `symbol_fonts`,
+//! - `docx` with `docx_chunks`, `docx_frames`, `docx_lists`, `docx_paragraphs`, `docx_styles` and
+//!   `symbol_fonts`,
 //!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_hidden`, `odf_lists`, `odf_sheets`,
 //!   `odf_styles` and `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
 //!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_annotations`, `pdf_blocks`,
@@ -29,6 +30,7 @@ mod cell_texts;
 pub mod charset;
 mod chart;
 mod docx;
+mod docx_chunks;
 mod docx_frames;
 mod docx_lists;
 mod docx_paragraphs;

@@ -311,6 +311,34 @@ fn hidden_text_of_word_files_is_marked() {
     assert_eq!(words("a.docx", &file), wanted);
 }
 
+/// Some programs write a web page into a Word file, and nothing else.
+#[test]
+fn embedded_documents_of_word_files_are_read() {
+    let archive = "MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n--x\r\n\
+        Content-Type: text/html; charset=utf-8\r\n\r\n<p>in <b>an</b> archive</p>\r\n--x--\r\n";
+    let links = "<Relationships><Relationship Id='a' Target='/word/a.mht'/><Relationship Id='b' \
+        Target='b.html'/><Relationship Id='c' Target='c.docx'/><Relationship Id='d' \
+        Target='https://a.example/d.html'/></Relationships>";
+    let chunk = |id: &str| format!("<w:altChunk r:id='{id}'/>");
+    let body = format!(
+        "<w:document xmlns:w='w' xmlns:r='r'><w:body>{}<w:p><w:r><w:t>text</w:t></w:r></w:p>{}{}\
+         </w:body></w:document>",
+        chunk("a"),
+        chunk("b"),
+        chunk("c")
+    );
+    let file = package(&[
+        ("word/document.xml", &body),
+        ("word/_rels/document.xml.rels", links),
+        ("word/a.mht", archive),
+        ("word/b.html", "<h1>On</h1><p>a page</p>"),
+        ("word/c.docx", "other"),
+    ]);
+    let read = read::to_markdown("a.docx", &file).unwrap();
+    assert_eq!(read.markdown, "in **an** archive\n\ntext\n\n# On\n\na page");
+    assert_eq!(read.warnings, ["Embedded documents were skipped."]);
+}
+
 /// Those of older forms have no text.
 #[test]
 fn check_boxes_of_forms_in_word_files_are_read() {
