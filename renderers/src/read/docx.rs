@@ -15,6 +15,7 @@ use super::{
     docx_lists::WordLists,
     docx_paragraphs::{WordParagraph, note_name},
     docx_styles::{self, NamedStyle, styles},
+    limits,
     links::{escaped, links},
     reading::{Kind, ReadError, Reading},
     symbol_fonts,
@@ -164,7 +165,7 @@ impl WordBody {
                     frame.has_deleted_row = true;
                 }
             }
-            "bookmarkStart" => self.bookmark = element.attribute("name").map(str::to_owned),
+            "bookmarkStart" => self.bookmark = element.attribute("name").map(limits::name),
             "bookmarkEnd" => self.bookmark = None,
             "altChunk" => self.chunk(element.exactly("r:id").unwrap_or_default()),
             "pStyle" | "rStyle" => self.begin_style(element),

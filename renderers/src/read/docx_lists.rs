@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     archive::Archive,
     item_labels::{LabelNumerals, item_mark},
+    limits,
     reading::ReadError,
     words::ItemMark,
     xml::{XmlElement, XmlNode, walk},
@@ -119,7 +120,7 @@ struct ListReader {
 
 impl ListReader {
     fn element(&mut self, element: &XmlElement) {
-        let attribute = |name: &str| element.attribute(name).unwrap_or_default().to_owned();
+        let attribute = |name: &str| limits::name(element.attribute(name).unwrap_or_default());
         let start = || element.number("val").map(|start| start as u64);
         match (element.name.as_str(), &self.list) {
             ("abstractNum", _) => (self.kind, self.list) = (attribute("abstractNumId"), None),

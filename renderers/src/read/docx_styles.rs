@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     archive::Archive,
     docx_paragraphs::script,
+    limits,
     reading::ReadError,
     words::Script,
     xml::{XmlNode, walk},
@@ -37,7 +38,7 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, NamedStyle>, Read
         let XmlNode::Open(element) = node else { return Ok(()) };
         let value = element.attribute("val").unwrap_or_default();
         if element.name == "style" {
-            element.attribute("styleId").unwrap_or_default().clone_into(&mut id);
+            id = limits::name(element.attribute("styleId").unwrap_or_default());
         }
         let style = styles.entry(id.clone()).or_default();
         match element.name.as_str() {
@@ -55,10 +56,10 @@ pub fn styles(archive: &mut Archive) -> Result<HashMap<String, NamedStyle>, Read
                 let level = element.number("val").filter(|level| *level < 9);
                 style.level = level.map(|level| level + 1).or(style.level);
             }
-            "basedOn" => style.based_on = Some(value.to_owned()),
+            "basedOn" => style.based_on = Some(limits::name(value)),
             "vanish" => style.is_hidden = Some(element.is_on()),
             "vertAlign" => style.script = Some(script(value)),
-            "numId" => style.list = Some(value.to_owned()),
+            "numId" => style.list = Some(limits::name(value)),
             "ilvl" => style.depth = element.number("val").unwrap_or(0).min(8),
             _ => {}
         }

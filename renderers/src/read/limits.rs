@@ -25,7 +25,7 @@ pub const PAGE_BYTES: usize = 16 << 20;
 /// The maximum size of the resulting Markdown; the rest is cut.
 pub const MARKDOWN_BYTES: usize = 8 << 20;
 /// The maximum length of names that are repeated in the text, such as those of sheets and of the
-/// authors of comments.
+/// authors of comments, and of names and labels that many elements may share, such as styles.
 pub const NAME_CHARS: usize = 200;
 /// The maximum length of the target of a link, which many links may share.
 pub const URL_BYTES: usize = 4_096;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     item_labels::{LabelNumerals, item_mark},
+    limits,
     words::ItemMark,
     xml::XmlElement,
 };
@@ -37,7 +38,7 @@ struct NumberedLevel {
 impl NumberedLevel {
     /// The level that an element describes; `None` if it shows no number.
     fn read(element: &XmlElement) -> Option<Self> {
-        let attribute = |name: &str| element.attribute(name).unwrap_or_default().to_owned();
+        let attribute = |name: &str| limits::name(element.attribute(name).unwrap_or_default());
         let format = element.attribute("num-format").unwrap_or("1");
         let numerals = match format {
             "" => return None,
@@ -68,7 +69,7 @@ impl OdfLists {
     pub fn read_style(&mut self, element: &XmlElement) {
         let name = || element.attribute("name").unwrap_or_default();
         match element.name.as_str() {
-            "list-style" => name().clone_into(&mut self.style),
+            "list-style" => self.style = limits::name(name()),
             "list-level-style-number" => {
                 let level = element.number("level").unwrap_or(1);
                 if let Some(numbered) = NumberedLevel::read(element).filter(|_| level <= DEEPEST) {
@@ -81,7 +82,7 @@ impl OdfLists {
 
     /// Begins a list. An inner list has the style of the outer one, unless it names its own.
     pub fn open(&mut self, element: &XmlElement) {
-        let own = element.attribute("style-name").map(str::to_owned);
+        let own = element.attribute("style-name").map(limits::name);
         let outer = self.open.last().map(|list| list.style.clone());
         let style = own.or(outer).unwrap_or_default();
         let continues = element.attribute("continue-numbering") == Some("true")

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
+    limits,
     words::{Marks, Script},
     xml::{XmlElement, XmlNode, walk},
 };
@@ -48,12 +49,11 @@ impl OdfStyles {
         let attribute = |name: &str| element.attribute(name);
         match element.name.as_str() {
             "style" => {
-                let name = attribute("name").unwrap_or_default();
-                name.clone_into(&mut self.style);
+                self.style = limits::name(attribute("name").unwrap_or_default());
                 let base = attribute("parent-style-name");
                 let is_of_text = matches!(attribute("family"), Some("paragraph" | "text"));
                 if let Some(base) = base.filter(|_| is_of_text) {
-                    self.bases.insert(name.to_owned(), base.to_owned());
+                    self.bases.insert(self.style.clone(), limits::name(base));
                 }
                 let master = attribute("master-page-name").filter(|name| !name.is_empty());
                 self.masters.extend(master.map(str::to_owned));

@@ -11,6 +11,9 @@ use crate::number_text::{Separators, date_format, exact, general, shown, shown_t
 /// The days between the two ways to count them.
 const DAYS_1904: f64 = 1_462.0;
 
+/// The maximum length of a format, which many cells may share. Excel writes 255 characters.
+const FORMAT_BYTES: usize = 2_000;
+
 /// The format of each cell style.
 #[derive(Default)]
 pub struct Styles(Vec<Option<String>>);
@@ -62,7 +65,9 @@ pub fn read(xml: &[u8]) -> Result<Styles, ReadError> {
         match node {
             XmlNode::Open(element) => match element.name.as_str() {
                 "numFmt" => {
-                    let format = element.number("numFmtId").zip(element.attribute("formatCode"));
+                    let code = element.attribute("formatCode");
+                    let code = code.filter(|code| code.len() <= FORMAT_BYTES);
+                    let format = element.number("numFmtId").zip(code);
                     custom.extend(format.map(|(id, code)| (id, code.to_owned())));
                 }
                 "cellXfs" => in_cells = true,

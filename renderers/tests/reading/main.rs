@@ -275,6 +275,42 @@ fn merged_cells_of_large_sheets_are_bounded() {
     assert_eq!(read.matches('←').count(), 31, "{read}");
 }
 
+/// A file cannot make each element read a long name that it shares with others.
+/// Proves S14.
+#[test]
+fn names_that_elements_share_are_bounded() {
+    let long = "x".repeat(100_000);
+    let numbering = format!(
+        "<w:numbering xmlns:w='w'><w:abstractNum w:abstractNumId='{long}'><w:lvl w:ilvl='0'>\
+         <w:numFmt w:val='decimal'/><w:lvlText w:val='{long}'/></w:lvl></w:abstractNum><w:num \
+         w:numId='1'><w:abstractNumId w:val='{long}'/></w:num></w:numbering>"
+    );
+    let item = "<w:p><w:pPr><w:numPr><w:numId w:val='1'/></w:numPr></w:pPr><w:r><w:t>item</w:t></w:r></w:p>";
+    let document = format!("<w:document xmlns:w='w'><w:body>{item}</w:body></w:document>");
+    let docx = package(&[("word/document.xml", &document), ("word/numbering.xml", &numbering)]);
+    let content = format!(
+        "<t:list-style s:name='{long}'><t:list-level-style-number t:level='1' s:num-prefix='{long}'/>\
+         </t:list-style><t:list t:style-name='{long}'><t:list-item><t:p>item</t:p></t:list-item></t:list>"
+    );
+    let odt = open_document("text", "", &content);
+    for (name, file) in [("a.docx", docx), ("a.odt", odt)] {
+        let read = words(name, &file);
+        assert!(
+            read.starts_with(&"x".repeat(200)) && read.ends_with(" item"),
+            "{name}: {read:.300}"
+        );
+        assert!(read.len() < 300, "{name}: {}", read.len());
+    }
+    let styles = format!(
+        "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='0.00&quot;{long}&quot;'/></numFmts>\
+         <cellXfs><xf numFmtId='170'/></cellXfs></styleSheet>"
+    );
+    let sheet =
+        "<worksheet><sheetData><row><c r='A1' s='0'><v>1</v></c></row></sheetData></worksheet>";
+    let book = workbook(&[("xl/worksheets/sheet1.xml", sheet), ("xl/styles.xml", &styles)]);
+    assert_eq!(words("a.xlsx", &book), "## S\n\n| 1 |\n| --- |");
+}
+
 /// Characters that change the direction of what follows are invisible.
 #[test]
 fn controls_of_direction_are_dropped_except_from_plain_text() {
