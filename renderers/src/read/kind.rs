@@ -83,7 +83,7 @@ fn stream(entry: &[u8]) -> Option<OldFormat> {
 pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
     let ending = ending(name);
     let start = &bytes[..bytes.len().min(1024)];
-    if start.windows(5).any(|five| five == b"%PDF-") {
+    if is_pdf(start, bytes) {
         return Ok(Kind::Pdf);
     }
     if bytes.starts_with(b"PK") {
@@ -103,6 +103,18 @@ pub fn of(name: &str, bytes: &[u8]) -> Result<Kind, ReadError> {
         return Err(unknown());
     }
     Ok(text(&ending, start))
+}
+
+/// Whether a file is a PDF. Other data may precede its signature, but text and archives may contain the
+/// signature, too.
+fn is_pdf(start: &[u8], bytes: &[u8]) -> bool {
+    let is_other = || start.starts_with(b"PK") || start.starts_with(COMPOUND);
+    let has_objects = || bytes.windows(6).any(|six| six == b"endobj");
+    match start.windows(5).position(|five| five == b"%PDF-") {
+        Some(0) => true,
+        Some(_) => !is_other() && has_objects(),
+        None => false,
+    }
 }
 
 /// The extension in lower case.
@@ -209,6 +221,19 @@ mod tests {
         assert_eq!(of("a.doc", &["EncryptedPackage"]), None);
         assert_eq!(of("a.doc", &["WordDocuments"]), None);
         assert_eq!(OldFormat::of("a.doc", b"WordDocument"), None);
+    }
+
+    #[test]
+    fn a_file_that_mentions_the_signature_of_a_pdf_is_none() {
+        let kind = |name: &str, bytes: &[u8]| super::of(name, bytes);
+        for (name, bytes, wanted) in [
+            ("a.eml", &b"Subject: x\r\n\r\nIt begins with %PDF-1.7."[..], Kind::Email),
+            ("a.txt", b"%PDF-1.7", Kind::Pdf),
+            ("a", b"\r\njob\r\n%PDF-1.7\n1 0 obj\nnull\nendobj\n", Kind::Pdf),
+        ] {
+            assert_eq!(kind(name, bytes), Ok(wanted), "{name}");
+        }
+        assert!(kind("a.zip", b"PK\x03\x04 a.pdf %PDF-1.7 endobj").is_err());
     }
 
     #[test]
