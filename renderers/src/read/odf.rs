@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     archive::Archive,
     limits,
+    links::escaped,
     odf_comments::OdfComments,
     odf_edges::edges,
     odf_hidden::{OdfSections, is_hidden_now, is_skipped},
@@ -317,7 +318,7 @@ impl OdfBody {
             "section" => self.sections.close(),
             "a" => {
                 let target = self.links.pop().unwrap_or_default();
-                self.plain(&format!("]({target})"));
+                self.plain(&format!("]({})", escaped(&target)));
             }
             "note" => self.in_note = false,
             "list" => self.lists.close(),

@@ -308,7 +308,7 @@ impl<'w> SheetReader<'w> {
             && self.bytes <= limits::MARKDOWN_BYTES
         {
             self.bytes += url.len();
-            *text = format!("[{text}]({url})");
+            *text = format!("[{text}]({})", links::escaped(url));
         }
     }
 

@@ -311,6 +311,23 @@ fn names_that_elements_share_are_bounded() {
     assert_eq!(words("a.xlsx", &book), "## S\n\n| 1 |\n| --- |");
 }
 
+/// A parenthesis or a space would end it.
+#[test]
+fn targets_of_links_are_escaped_in_all_formats() {
+    let wanted = "[x](https://a.example/b_%28c%29%20d)";
+    let target = "https://a.example/b_(c) d";
+    let content = format!("<t:p><t:a d:href='{target}'>x</t:a></t:p>");
+    assert_eq!(words("a.odt", &open_document("text", "", &content)), wanted);
+    let sheet = "<worksheet xmlns:r='r'><sheetData><row><c r='A1' t='str'><v>x</v></c></row></sheetData>\
+        <hyperlinks><hyperlink ref='A1' r:id='r1'/></hyperlinks></worksheet>";
+    let links = format!("<Relationships><Relationship Id='r1' Target='{target}'/></Relationships>");
+    let book = workbook(&[
+        ("xl/worksheets/sheet1.xml", sheet),
+        ("xl/worksheets/_rels/sheet1.xml.rels", &links),
+    ]);
+    assert!(words("a.xlsx", &book).contains(&format!("| {wanted} |")));
+}
+
 /// Characters that change the direction of what follows are invisible.
 #[test]
 fn controls_of_direction_are_dropped_except_from_plain_text() {
