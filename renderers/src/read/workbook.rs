@@ -199,11 +199,13 @@ impl<'w> SheetReader<'w> {
             "row" => {
                 self.row = element.number("r").map_or(self.row + 1, |row| row as u32);
                 self.column = 0;
-                if is_true(element.attribute("hidden")) {
+                if is_true(element.attribute("hidden")) || is_zero(element.attribute("ht")) {
                     self.found.hidden.add_rows(self.row, self.row);
                 }
             }
-            "col" if is_true(element.attribute("hidden")) => {
+            "col"
+                if is_true(element.attribute("hidden")) || is_zero(element.attribute("width")) =>
+            {
                 let end = |name| element.number(name).unwrap_or(1) as u32;
                 self.found.hidden.add_columns(end("min"), end("max"));
             }
@@ -359,6 +361,11 @@ impl<'w> SheetReader<'w> {
 
 fn is_true(value: Option<&str>) -> bool {
     matches!(value, Some("1" | "true"))
+}
+
+/// Whether a row or column has no size, which hides it.
+fn is_zero(size: Option<&str>) -> bool {
+    size.and_then(|size| size.parse().ok()) == Some(0.0_f64)
 }
 
 /// Row and column of a cell such as `B7`, counted from one.

@@ -81,6 +81,20 @@ fn texts_of_shapes_over_sheets_are_read() {
     assert_eq!(words("a.xlsx", &book), wanted);
 }
 
+/// Without `hidden`, as other programs than Excel may write them.
+#[test]
+fn rows_and_columns_without_a_size_are_hidden() {
+    let cells = |row: u8| format!("<c r='A{row}'><v>1</v></c><c r='B{row}'><v>2</v></c>");
+    let sheet = format!(
+        "<worksheet><cols><col min='1' max='1' width='8.5'/><col min='2' max='2' width='0'/></cols>\
+         <sheetData><row r='1' ht='15'>{}</row><row r='2' ht='0.0'>{}</row></sheetData></worksheet>",
+        cells(1),
+        cells(2)
+    );
+    let read = words("a.xlsx", &workbook(&[("xl/worksheets/sheet1.xml", &sheet)]));
+    assert!(read.ends_with("Hidden rows: 2.\n\nHidden columns: B."), "{read}");
+}
+
 /// A time without a date.
 /// Proves MC-26.
 #[test]
