@@ -347,11 +347,11 @@ impl Document {
         };
         let mut renamed = BTreeMap::new();
         for (url, bytes) in std::mem::take(&mut other.assets) {
-            let name = if taken(&self.assets, &url, &bytes) {
-                format!("{part}/{url}")
-            } else {
-                url.clone()
-            };
+            let (mut name, mut number) = (url.clone(), part);
+            while taken(&self.assets, &name, &bytes) {
+                name = format!("{number}/{url}");
+                number += 1;
+            }
             self.assets.insert(name.clone(), bytes);
             renamed.insert(url, name);
         }
@@ -428,6 +428,19 @@ mod tests {
             (notes, urls),
             (vec![0, 1, 2], vec!["a.png".into(), "a.png".into(), "1/a.png".to_owned()])
         );
+    }
+
+    #[test]
+    fn a_picture_that_is_renamed_replaces_no_other() {
+        let with = |names: &[&str], bytes: &[u8]| {
+            let assets = names.iter().map(|name| ((*name).to_owned(), bytes.to_vec())).collect();
+            Document { assets, ..Document::default() }
+        };
+        let mut first = with(&["a.png", "2/a.png"], b"one");
+        first.append(with(&["a.png"], b"two"));
+        let of = |name: &str| first.assets.get(name).map(Vec::as_slice);
+        assert_eq!([of("a.png"), of("2/a.png")], [Some(&b"one"[..]); 2]);
+        assert_eq!(of("3/a.png"), Some(&b"two"[..]));
     }
 
     #[test]
