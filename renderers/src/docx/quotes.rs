@@ -7,6 +7,7 @@ use super::tables::{Frame, one_cell};
 use crate::document::{Alert, Block, Inline};
 use crate::package::look;
 use crate::package::measure::begins_rtl;
+use crate::package::text::DEPTH;
 use crate::package::words;
 use crate::package::xml::Xml;
 
@@ -72,7 +73,10 @@ impl Draw<'_> {
         self.blocks(xml, blocks, place);
         let ends = match blocks.last() {
             Some(Block::Paragraph(_) | Block::Heading { .. } | Block::Math(_)) => true,
-            Some(Block::List(list)) => list.items.last().is_some_and(|item| item.blocks.len() <= 1),
+            // Of a list that is flattened, nothing may be left.
+            Some(Block::List(list)) if place.depth <= DEPTH => {
+                list.items.last().is_some_and(|item| item.blocks.len() <= 1)
+            }
             _ => false,
         };
         if !ends {

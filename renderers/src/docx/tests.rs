@@ -450,6 +450,20 @@ fn quotes_and_alerts_keep_what_stands_in_them() {
     assert!(!parts.xml(BODY).contains("</w:tbl><w:tbl>"));
 }
 
+#[test]
+fn every_cell_has_a_paragraph_however_deep_it_is() {
+    let items = vec![Item { task: None, blocks: Vec::new() }];
+    let list = Block::List(List { start: None, tight: true, items });
+    let quoted = |depth: usize| {
+        let quote = |inner, _| Block::Quote { alert: None, blocks: vec![inner] };
+        let blocks = vec![(0..depth).fold(list.clone(), quote)];
+        drawn(&Document { blocks, ..Document::default() }).0
+    };
+    for depth in 20..30 {
+        assert!(!quoted(depth).xml(BODY).contains("</w:tcPr></w:tc>"), "{depth}");
+    }
+}
+
 /// Author and date follow the direction of the title. An alert's title follows its text.
 #[test]
 fn a_title_from_right_to_left_takes_all_of_it_along() {
