@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Inline, plain_text};
+use super::{Block, Inline, each_block_of, plain_text};
 
 /// The anchor of the caption of a figure or a table. That of a heading never has a colon.
 pub fn caption_anchor(is_figure: bool, number: usize) -> String {
@@ -50,4 +50,29 @@ impl Anchors {
         self.seen.insert(anchor.clone(), 0);
         anchor
     }
+
+    /// The anchors of the next headings, which are in these blocks.
+    pub fn of(&mut self, blocks: &[Block]) -> Vec<String> {
+        let mut all = Vec::new();
+        each_block_of(blocks, &mut |block| {
+            if let Block::Heading { content, .. } = block {
+                all.push(self.next(content));
+            }
+        });
+        all
+    }
+}
+
+/// The anchors that the headings of a text have after another text, by those that they had alone.
+pub(super) fn moved(
+    alone: Vec<String>,
+    before: &[Block],
+    text: &[Block],
+) -> BTreeMap<String, String> {
+    let mut anchors = Anchors::default();
+    anchors.of(before);
+    let mut moved = anchors.of(text);
+    // Without the title, which has become a heading.
+    let moved = moved.split_off(moved.len().saturating_sub(alone.len()));
+    alone.into_iter().zip(moved).collect()
 }

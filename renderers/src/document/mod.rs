@@ -337,10 +337,12 @@ impl Document {
     /// becomes a heading, unless its text already starts with that heading. Its references to
     /// captions become text, since both documents count their captions from one.
     pub fn append(&mut self, mut other: Document) {
+        let alone = Anchors::default().of(&other.blocks);
         if let Some(title) = other.meta.title.take().filter(|title| !other.is_headed(title)) {
             let content = vec![Inline::Text(title)];
             other.blocks.insert(0, Block::Heading { level: 1, content });
         }
+        let moved = anchors::moved(alone, &self.blocks, &other.blocks);
         let (notes, part) = (self.notes.len(), self.assets.len());
         let taken = |assets: &BTreeMap<String, Vec<u8>>, url: &str, bytes: &Vec<u8>| {
             assets.get(url).is_some_and(|known| known != bytes)
@@ -371,6 +373,12 @@ impl Document {
             Inline::Link { url, content, .. } if leads_to_caption(url) => {
                 *inline = Inline::Text(plain_text(content));
             }
+            Inline::Link { url, .. } => {
+                let anchor = url.strip_prefix('#').map(str::to_lowercase);
+                if let Some(anchor) = anchor.and_then(|anchor| moved.get(&anchor)) {
+                    *url = format!("#{anchor}");
+                }
+            }
             _ => {}
         };
         change_blocks(&mut other.blocks, &mut change);
@@ -380,9 +388,7 @@ impl Document {
         self.notes.append(&mut other.notes);
         self.warnings.append(&mut other.warnings);
     }
-}
 
-impl Document {
     fn is_headed(&self, title: &str) -> bool {
         self.blocks.iter().any(|block| match block {
             Block::Heading { level: 1, content } => plain_text(content).trim() == title.trim(),
@@ -428,6 +434,20 @@ mod tests {
             (notes, urls),
             (vec![0, 1, 2], vec!["a.png".into(), "a.png".into(), "1/a.png".to_owned()])
         );
+    }
+
+    #[test]
+    fn links_of_a_later_text_lead_to_its_own_headings() {
+        let source = "---\ntitle: Intro\n---\n## Intro\n\n[a](#intro) [b](#Only) [c](#none)";
+        let mut first = crate::markdown::read("# Intro\n\n[x](#intro)").unwrap();
+        first.append(crate::markdown::read(&format!("{source}\n\n## Only")).unwrap());
+        let mut urls = Vec::new();
+        first.each_inline(&mut |inline| {
+            if let Inline::Link { url, .. } = inline {
+                urls.push(url.clone());
+            }
+        });
+        assert_eq!(urls, ["#intro", "#intro-2", "#only", "#none"]);
     }
 
     #[test]
