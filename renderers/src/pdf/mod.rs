@@ -41,6 +41,8 @@ use typst_layout::PagedDocument;
 pub use fonts::wanted;
 
 use crate::Document;
+use crate::document::{Block, each_block_of, plain_text};
+use crate::package::text::begins_page;
 use crate::package::{limits, text};
 use crate::rendered::{RenderError, Rendered};
 use fontset::Fonts;
@@ -89,11 +91,11 @@ fn check(document: &Document) -> Result<(), RenderError> {
     let (mut cells, mut characters, mut lines) = (0, 0, 0);
     let mut columns = 0;
     document.each_block(&mut |block| match block {
-        crate::document::Block::Table(table) => {
+        Block::Table(table) => {
             cells += table.header.len() * (table.rows.len() + 1);
             columns = columns.max(text::columns(table));
         }
-        crate::document::Block::Code { text, .. } => {
+        Block::Code { text, .. } => {
             characters += text.chars().count();
             lines += text.lines().count();
         }
@@ -110,12 +112,42 @@ fn check(document: &Document) -> Result<(), RenderError> {
             "The tables have {cells} cells; the limit of a PDF is {CELLS}. Create a workbook (xlsx) instead."
         )));
     }
-    if characters > CHARACTERS || lines > PAGES * code_lines(document) {
+    let most_lines = PAGES * code_lines(document);
+    let texts = texts(&document.blocks);
+    if characters > CHARACTERS
+        || lines > most_lines
+        || texts > most_lines
+        || broken_pages(document) > PAGES
+    {
         return Err(RenderError::TooLarge(format!(
             "The text would fill more than {PAGES} pages, the limit. Split it into several files."
         )));
     }
     Ok(())
+}
+
+/// The number of texts and formulas with at least one line each, except for those in columns side by
+/// side. A line of text is higher than one of code.
+fn texts(blocks: &[Block]) -> usize {
+    let (mut count, mut beside) = (0_usize, 0);
+    each_block_of(blocks, &mut |block| match block {
+        Block::Heading { content, .. } | Block::Paragraph(content) => {
+            count += usize::from(!plain_text(content).trim().is_empty());
+        }
+        Block::Math(_) => count += 1,
+        Block::Columns(columns) => {
+            beside += columns.iter().map(|inside| texts(inside)).sum::<usize>();
+        }
+        _ => {}
+    });
+    count.saturating_sub(beside)
+}
+
+/// The number of page breaks with a text before them.
+fn broken_pages(document: &Document) -> usize {
+    let begins = |block: &Block| matches!(block, Block::Comment(text) if begins_page(text));
+    let is_text = |block: &Block| matches!(block, Block::Heading { .. } | Block::Paragraph(_));
+    document.blocks.windows(2).filter(|two| is_text(&two[0]) && begins(&two[1])).count()
 }
 
 /// The maximum number of lines of code on a page.

@@ -91,7 +91,9 @@ fn languages_of_any_shape_are_taken() {
 fn budgets_are_errors_before_any_work() {
     let cells = format!("|a|b|\n|-|-|\n{}", "|1|2|\n".repeat(CELLS / 2 + 1));
     let long = "word ".repeat(CHARACTERS / 5 + 1);
-    for source in [cells, long] {
+    let [short, formulas] = ["x\n\n", "$$x$$\n\n"].map(|text| text.repeat(PAGES * 60));
+    let pages = "x\n\n<!-- newpage -->\n\n".repeat(PAGES + 1);
+    for source in [cells, long, short, formulas, pages] {
         let document = markdown::read(&source).unwrap();
         assert!(matches!(render(&document), Err(RenderError::TooLarge(_))));
     }
