@@ -83,7 +83,7 @@ impl Draw<'_> {
         self.warnings.add(ENTRY_WARNING);
         let estimate = || length::pages_of_captions(document);
         let pages = self.caption_pages.get_or_insert_with(estimate);
-        let width = paper::page_width(document).to_string();
+        let width = paper::text_width(document).to_string();
         let last = entries.len() - 1;
         for (at, CaptionEntry { anchor, text }) in entries.iter().enumerate() {
             let bidi = begins_rtl(text);

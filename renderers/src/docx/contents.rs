@@ -79,7 +79,7 @@ impl Draw<'_> {
         xml.open("w:sdtContent", &[]);
         let title = contents_title(look::language(&self.document.meta));
         line(xml, "TOCHeading", title, begins_rtl(title));
-        let width = paper::page_width(self.document).to_string();
+        let width = paper::text_width(self.document).to_string();
         for (at, (entry, page)) in entries.iter().enumerate() {
             let style = ["TOC1", "TOC2", "TOC3"][usize::from(entry.level) - 1];
             xml.open("w:p", &[]);
@@ -111,7 +111,7 @@ impl Draw<'_> {
     }
 }
 
-/// The properties of an entry, whose page number is at the right edge.
+/// The properties of an entry, whose page number is at the right edge of its column.
 pub fn entry_form(xml: &mut Xml, style: &str, width: &str, bidi: bool) {
     xml.open("w:pPr", &[]);
     xml.val("w:pStyle", style);

@@ -316,6 +316,18 @@ fn the_contents_are_filled_with_numbered_links_to_the_headings() {
 }
 
 #[test]
+fn page_numbers_of_contents_are_within_their_column() {
+    let source = "# A\n\n![A](a.png \"One\"){#fig:a}\n\n<!-- figures -->\n";
+    for (columns, width) in [(1, "9026"), (2, "4272")] {
+        let front = format!("---\ntitle: T\ntoc: true\ncolumns: {columns}\n---\n");
+        let tabs = parts(&format!("{front}{source}")).all(BODY, "w:tab");
+        let places: Vec<_> = tabs.iter().map(|tab| tab.attribute("w:pos")).collect();
+        let places: Vec<_> = places.into_iter().filter(|place| !place.is_empty()).collect();
+        assert_eq!(places, [width, width], "{columns}");
+    }
+}
+
+#[test]
 fn header_footer_cover_and_paper_are_the_documents() {
     let source =
         "---\ntitle: T\ncover: true\nheader: HEAD\nfooter: FOOT\npage: letter landscape\n---\nText";
