@@ -54,7 +54,7 @@ impl<'a> Font<'a> {
 
     /// The number of spaces that word spacing applies to: those of one byte (ISO 32000-1, 9.3.3).
     pub fn spaces(&self, codes: &[u8]) -> usize {
-        if self.is_wide { 0 } else { codes.iter().filter(|code| **code == b' ').count() }
+        if self.is_wide { 0 } else { codes.split(|code| *code == b' ').count() - 1 }
     }
 
     pub fn width(&self, codes: &[u8]) -> f32 {
