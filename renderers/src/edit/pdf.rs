@@ -99,11 +99,7 @@ fn load(file: &[u8]) -> Result<Document, EditError> {
     if document.is_encrypted() || document.was_encrypted() {
         return Err(locked());
     }
-    let catalog = document.catalog().map_err(odd)?;
-    let form = catalog.get_deref(b"AcroForm", &document).and_then(Object::as_dict);
-    let flags = form.and_then(|form| form.get_deref(b"SigFlags", &document));
-    let is_signed = flags.and_then(Object::as_i64).is_ok_and(|flags| flags & 1 != 0);
-    if is_signed || catalog.has(b"Perms") {
+    if is_signed(&document)? {
         return invalid(
             "The PDF is signed, and an edit would break the signature: ask for a copy without it.",
         );
@@ -114,6 +110,25 @@ fn load(file: &[u8]) -> Result<Document, EditError> {
         return invalid("The PDF is damaged: it has no pages.");
     }
     Ok(document)
+}
+
+/// Whether a signature would break. A place to sign may be empty, which the flag 1 does not tell (ISO
+/// 32000-1, table 219).
+fn is_signed(document: &Document) -> Result<bool, EditError> {
+    const APPEND_ONLY: i64 = 2;
+    let catalog = document.catalog().map_err(odd)?;
+    let form = catalog.get_deref(b"AcroForm", document).and_then(Object::as_dict);
+    let flags = form.and_then(|form| form.get_deref(b"SigFlags", document));
+    let is_append_only = flags.and_then(Object::as_i64).is_ok_and(|flags| flags & APPEND_ONLY != 0);
+    let is_signature = |object: &Object| {
+        object.as_dict().is_ok_and(|dictionary| {
+            let kind = dictionary.get_deref(b"FT", document).and_then(Object::as_name);
+            let is_signed = kind.is_ok_and(|kind| kind == b"Sig") && dictionary.has(b"V");
+            is_signed || dictionary.has(b"ByteRange")
+        })
+    };
+    let has_signature = document.objects.values().any(is_signature);
+    Ok(is_append_only || has_signature || catalog.has(b"Perms"))
 }
 
 fn locked() -> EditError {

@@ -323,6 +323,19 @@ fn protected_signed_and_macro_files_are_rejected() {
     let numbers = PdfEdit { page_numbers: true, ..PdfEdit::default() };
     let error = pdf::edit(&[&signed], &numbers).unwrap_err().to_string();
     assert!(error.contains("signed"), "{error}");
+    for is_signed in [false, true] {
+        let to_sign = form(|document| {
+            let mut field = dictionary! { "FT" => "Sig", "T" => Object::string_literal("sign") };
+            if is_signed {
+                field.set("V", dictionary! { "Type" => "Sig" });
+            }
+            let field = document.add_object(field);
+            roots(document).push(field.into());
+            let form = document.catalog_mut().unwrap().get_mut(b"AcroForm").unwrap();
+            form.as_dict_mut().unwrap().set("SigFlags", 1);
+        });
+        assert_eq!(pdf::edit(&[&to_sign], &numbers).is_err(), is_signed);
+    }
     let mut document = Document::load_mem(&file("x", Format::Pdf)).unwrap();
     document.trailer.set("ID", vec![Object::string_literal("1"), Object::string_literal("1")]);
     let version = lopdf::EncryptionVersion::V2 {
