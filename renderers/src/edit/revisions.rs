@@ -163,12 +163,9 @@ impl Walk<'_> {
         let start = self.at;
         self.at += whole.len();
         let is_text = run.child("t").is_some();
-        let touched: Vec<_> = self
-            .ranges
-            .iter()
-            .filter(|range| range.start < self.at && range.end > start)
-            .cloned()
-            .collect();
+        let first = self.ranges.partition_point(|range| range.end <= start);
+        let touched = self.ranges[first..].iter().take_while(|range| range.start < self.at);
+        let touched: Vec<_> = touched.cloned().collect();
         if touched.is_empty() || !is_text {
             children.push(Node::Element(run.clone()));
             return;

@@ -89,19 +89,29 @@ pub struct Replacement {
 pub fn replace(paragraph: &mut TreeElement, replacements: &[Replacement]) {
     let mut pieces = Vec::new();
     collect(paragraph, &mut pieces);
-    for Replacement { range, text } in replacements.iter().rev() {
-        let mut end = pieces.iter().map(String::len).sum::<usize>();
-        for at in (0..pieces.len()).rev() {
-            let start = end - pieces[at].len();
-            let (from, to) = (range.start.max(start), range.end.min(end));
-            if from < to {
-                let piece = &mut pieces[at];
-                let is_first = range.start >= start;
-                let new = if is_first { text.as_str() } else { "" };
-                piece.replace_range(from - start..to - start, new);
+    let (mut start, mut next) = (0, 0);
+    for piece in &mut pieces {
+        let end = start + piece.len();
+        let (mut new, mut done) = (String::new(), start);
+        while let Some(Replacement { range, text }) = replacements.get(next)
+            && range.start < end
+        {
+            let from = range.start.max(start);
+            new.push_str(&piece[done - start..from - start]);
+            if range.start >= start {
+                new.push_str(text);
             }
-            end = start;
+            done = range.end.min(end);
+            if range.end > end {
+                break;
+            }
+            next += 1;
         }
+        if done > start {
+            new.push_str(&piece[done - start..]);
+            *piece = new;
+        }
+        start = end;
     }
     put(paragraph, &mut pieces.into_iter());
     break_lines(paragraph);

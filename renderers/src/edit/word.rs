@@ -417,6 +417,24 @@ mod tests {
         assert_eq!(changed(&table, &change).matches("dataBinding").count(), 0);
     }
 
+    /// If all runs were visited for each place, this would take minutes instead of a second.
+    #[test]
+    fn a_text_is_replaced_in_many_runs() {
+        let run = |text: &str| format!("<w:r><w:t>{text}</w:t></w:r>");
+        let content = |runs: String| format!("<w:body><w:p>{runs}</w:p></w:body>");
+        let author = Author { name: "A".into(), date: String::new() };
+        for marks in [None, Some(RevisionMarks::after(&author, 0))] {
+            let is_tracked = marks.is_some();
+            let runs = [run("xa"), run("b"), run("ay")].concat().repeat(20_000);
+            let mut nodes = parse("x", content(runs).as_bytes()).unwrap();
+            let mut word = Word { marks, changes: Vec::new() };
+            let count = word.replace(root("x", &mut nodes).unwrap(), "aba", "new").unwrap();
+            assert_eq!(count, 20_000);
+            let wanted = content([run("xnew"), run(""), run("y")].concat().repeat(20_000));
+            assert!(is_tracked || write(&nodes) == wanted);
+        }
+    }
+
     #[test]
     fn an_aligned_tab_is_a_tab() {
         let aligned = "<w:p><w:r><w:t>a</w:t><w:ptab/><w:t>b</w:t></w:r></w:p>";
