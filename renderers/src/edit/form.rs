@@ -178,11 +178,12 @@ fn collect(
     if !found.nodes.insert(id) {
         return Ok(());
     }
+    // A reference to nothing is as good as none.
+    let Ok(node) = document.get_dictionary(id) else { return Ok(()) };
     let path = [path, &[id]].concat();
-    let node = document.get_dictionary(id).map_err(odd)?;
     let kids = node.get_deref(b"Kids", document).and_then(Object::as_array);
-    let kids: Vec<_> =
-        kids.into_iter().flatten().filter_map(|kid| kid.as_reference().ok()).collect();
+    let kids = kids.into_iter().flatten().filter_map(|kid| kid.as_reference().ok());
+    let kids: Vec<_> = kids.filter(|kid| document.get_dictionary(*kid).is_ok()).collect();
     let is_field = |kid: &ObjectId| document.get_dictionary(*kid).is_ok_and(|kid| kid.has(b"T"));
     let (below, widgets): (Vec<_>, Vec<_>) = kids.into_iter().partition(is_field);
     for kid in &below {

@@ -194,6 +194,23 @@ fn all_fields_with_one_name_are_filled() {
     assert_eq!(values, ["Ann", "Ann"]);
 }
 
+#[test]
+fn references_of_a_form_to_nothing_are_ignored() {
+    let damaged = form(|document| {
+        let nothing = Object::Reference((9_999, 0));
+        let field = roots(document)[0].as_reference().unwrap();
+        let widget = document.get_dictionary(field).unwrap().clone();
+        let kids = vec![nothing.clone(), document.add_object(widget).into()];
+        document.get_dictionary_mut(field).unwrap().set("Kids", kids);
+        roots(document).push(nothing);
+    });
+    let document = filled(&damaged, json!({ "name.name": "Ann" }));
+    assert!(document.objects.values().any(|object| {
+        let value = object.as_dict().and_then(|field| field.get(b"V"));
+        value.is_ok_and(|value| lopdf::decode_text_string(value).is_ok_and(|text| text == "Ann"))
+    }));
+}
+
 /// The text goes up along the field, which is 200 points wide and 20 points high on the page.
 #[test]
 fn fields_of_rotated_pages_are_drawn_rotated() {
