@@ -50,6 +50,8 @@ pub struct NativeTable {
     pub name: String,
     pub area: CellArea,
     pub has_totals: bool,
+    /// The names of the columns, if no row of the area has them.
+    pub hidden_header: Option<Vec<String>>,
     pub(super) part: String,
 }
 

@@ -3,6 +3,7 @@
 use super::{
     EditError,
     book::{BOOK, Book, NativeTable},
+    cell_texts,
     cells::{Address, CellArea, letters},
     invalid,
     tree::{self, TreeElement},
@@ -26,7 +27,8 @@ impl Book<'_> {
             let area = root.attribute("ref").and_then(|area| CellArea::parse(&area));
             if let (Some(name), Some(area)) = (name, area) {
                 let has_totals = root.number("totalsRowCount").unwrap_or(0) > 0;
-                tables.push(NativeTable { name, area, has_totals, part: target });
+                let hidden_header = hidden_header(root);
+                tables.push(NativeTable { name, area, has_totals, hidden_header, part: target });
             }
         }
         self.tables.insert(at, tables.clone());
@@ -89,4 +91,11 @@ impl Book<'_> {
         }
         if is_changed { self.parts.put(BOOK, &nodes) } else { Ok(()) }
     }
+}
+
+/// The names of the columns of a table whose row of names is hidden.
+fn hidden_header(table: &TreeElement) -> Option<Vec<String>> {
+    let columns = table.child("tableColumns").filter(|_| table.number("headerRowCount") == Some(0));
+    let names = columns?.elements().map(|column| column.attribute("name").unwrap_or_default());
+    Some(names.map(|name| cell_texts::shown(&name)).collect())
 }

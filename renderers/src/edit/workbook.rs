@@ -141,8 +141,10 @@ fn set_cell(
         return Ok(None);
     }
     let tables = book.tables(at)?;
-    let is_header =
-        |table: &&NativeTable| table.area.from.row == address.row && table.area.has(address);
+    let is_header = |table: &&NativeTable| {
+        let is_first = table.area.from.row == address.row && table.area.has(address);
+        is_first && table.hidden_header.is_none()
+    };
     if let Some(table) = tables.iter().find(is_header) {
         return invalid(format!(
             "{address} names a column of the table {}, which formulas may use: rename it in a \
@@ -167,7 +169,7 @@ struct Target {
     /// The columns, counted from 1.
     first: u32,
     last: u32,
-    /// The row of the column names.
+    /// The row of the column names, which may be hidden above the first row.
     top: u32,
     /// The row above the new ones.
     above: u32,
@@ -213,12 +215,16 @@ fn target(book: &mut Book, new: &NewRows) -> Result<Target, EditError> {
             ));
         }
     }
-    let mut header = Vec::new();
-    for column in area.from.column..=area.to.column {
-        header.push(book.shown(sheet, Address { row: area.from.row, column })?);
+    let hidden = table.as_ref().and_then(|table| table.hidden_header.clone());
+    let top = area.from.row - u32::from(hidden.is_some());
+    let mut header = hidden.unwrap_or_default();
+    if header.is_empty() {
+        for column in area.from.column..=area.to.column {
+            header.push(book.shown(sheet, Address { row: area.from.row, column })?);
+        }
     }
     let above = if used.is_none() && table.is_none() { 0 } else { area.to.row };
-    let (first, last, top) = (area.from.column, area.to.column, area.from.row);
+    let (first, last) = (area.from.column, area.to.column);
     Ok(Target { sheet, first, last, top, above, header, table })
 }
 

@@ -253,6 +253,34 @@ fn the_validation_of_the_only_row_is_that_of_new_rows() {
     assert!(checked(1, "A1").contains("sqref=\"A1\""));
 }
 
+/// The first row of a table that does not show the names of its columns is a row like all others.
+#[test]
+fn tables_without_a_header_are_edited() {
+    let book = file(BOOK, Format::Xlsx);
+    let mut written = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, part) in parts(&book) {
+        let part = match name.as_str() {
+            "xl/tables/table1.xml" => String::from_utf8(part)
+                .expect("we wrote it")
+                .replace("<table ", "<table headerRowCount=\"0\" ")
+                .into_bytes(),
+            _ => part,
+        };
+        written.start_file(&name, zip::write::SimpleFileOptions::default()).expect("a part");
+        std::io::Write::write_all(&mut written, &part).expect("a part");
+    }
+    let bare = written.finish().expect("a file").into_inner();
+    let first = cells(&book, "Sales").iter().position(|row| row[0] == "Port").unwrap() + 1;
+    let set = cell(&format!("Sales!A{first}"), json!("Turku"));
+    assert!(workbook::edit(&book, &set).is_err());
+    let edit = WorkbookEdit { cells: set.cells, ..append(&[json!({ "Port": "Bergen" })]) };
+    let after = cells(&workbook::edit(&bare, &edit).unwrap().bytes, "Sales");
+    assert_eq!(
+        (after[first - 1][0].as_str(), after.last().unwrap()[0].as_str()),
+        ("Turku", "Bergen")
+    );
+}
+
 /// As an ordinary formula, `A3:B3*2` would be one cell times two.
 #[test]
 fn array_formulas_of_the_row_above_stay_array_formulas() {
