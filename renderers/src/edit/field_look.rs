@@ -1,6 +1,8 @@
 //! How the value of a form field of a PDF is drawn.
 
-use lopdf::{Document, Object, ObjectId};
+use std::fmt::Write as _;
+
+use lopdf::{Dictionary, Document, Object, ObjectId};
 
 use super::stamp::{encoded, literal, width};
 
@@ -47,8 +49,10 @@ pub(super) fn look(
     };
     let lines = if is_tall { wrapped(text, room / size) } else { vec![text.replace('\n', " ")] };
     let top = if is_tall { high - size - 2.0 } else { (high - size) / 2.0 + size * 0.2 };
-    let mut drawing = format!(
-        "/Tx BMC q 1 1 {:.2} {:.2} re W n BT 0 g /Helv {size:.2} Tf {:.2} TL 2 {top:.2} Td\n",
+    let mut drawing = frame(document, widget, wide, high);
+    let _ = writeln!(
+        drawing,
+        "/Tx BMC q 1 1 {:.2} {:.2} re W n BT 0 g /Helv {size:.2} Tf {:.2} TL 2 {top:.2} Td",
         wide - 2.0,
         high - 2.0,
         size * 1.2
@@ -59,6 +63,38 @@ pub(super) fn look(
     drawing += "ET Q EMC\n";
     let area = vec![0.into(), 0.into(), wide.into(), high.into()];
     Some(FieldLook { area, matrix: matrix.map(Object::from).to_vec(), drawing })
+}
+
+/// The background and the border of a field (ISO 32000-1, table 189).
+fn frame(document: &Document, widget: &Dictionary, wide: f32, high: f32) -> String {
+    let details = widget.get_deref(b"MK", document).and_then(Object::as_dict).ok();
+    let color = |key: &[u8], operators: [&str; 3]| {
+        let numbers = details?.get_deref(key, document).and_then(Object::as_array).ok()?;
+        let operator = match numbers.len() {
+            1 => operators[0],
+            3 => operators[1],
+            4 => operators[2],
+            _ => return None,
+        };
+        let number = |number: &Object| Some(format!("{:.3} ", number.as_float().ok()?));
+        let numbers: String = numbers.iter().map(number).collect::<Option<_>>()?;
+        Some(numbers + operator)
+    };
+    let mut frame = String::new();
+    if let Some(color) = color(b"BG", ["g", "rg", "k"]) {
+        let _ = writeln!(frame, "q {color} 0 0 {wide:.2} {high:.2} re f Q");
+    }
+    let style = widget.get_deref(b"BS", document).and_then(Object::as_dict);
+    let width = style.and_then(|style| style.get_deref(b"W", document));
+    let width = width.and_then(Object::as_float).unwrap_or(1.0);
+    if let Some(color) = color(b"BC", ["G", "RG", "K"]).filter(|_| width > 0.0) {
+        let (half, wide, high) = (width / 2.0, wide - width, high - width);
+        let _ = writeln!(
+            frame,
+            "q {color} {width:.2} w {half:.2} {half:.2} {wide:.2} {high:.2} re S Q"
+        );
+    }
+    frame
 }
 
 /// Breaks a text into lines of this width, in font sizes.

@@ -213,11 +213,12 @@ fn references_of_a_form_to_nothing_are_ignored() {
 
 /// The text goes up along the field, which is 200 points wide and 20 points high on the page.
 #[test]
-fn fields_of_rotated_pages_are_drawn_rotated() {
+fn fields_are_drawn_rotated_and_with_their_frames() {
     let turned = form(|document| {
         let field = roots(document)[0].as_reference().unwrap();
         let field = document.get_dictionary_mut(field).unwrap();
-        field.set("MK", dictionary! { "R" => 90 });
+        let red = vec![1.into(), 0.into(), Object::Integer(0)];
+        field.set("MK", dictionary! { "R" => 90, "BG" => vec![Object::Real(0.9)], "BC" => red });
     });
     let document = filled(&turned, json!({ "name": "Ann" }));
     let mut fields = document.objects.values().filter_map(|object| object.as_dict().ok());
@@ -227,6 +228,11 @@ fn fields_of_rotated_pages_are_drawn_rotated() {
         let numbers = look.as_stream().unwrap().dict.get(key).unwrap().as_array().unwrap();
         numbers.iter().map(|number| number.as_float().unwrap() as i64).collect::<Vec<_>>()
     };
+    let drawing = String::from_utf8_lossy(&look.as_stream().unwrap().content).into_owned();
+    for part in ["q 0.900 g 0 0 20.00 200.00 re f Q", "q 1.000 0.000 0.000 RG 1.00 w 0.50 0.50 19"]
+    {
+        assert!(drawing.contains(part), "{part}: {drawing}");
+    }
     assert_eq!(numbers(b"BBox"), [0, 0, 20, 200]);
     assert_eq!(numbers(b"Matrix"), [0, 1, -1, 0, 200, 0]);
 }
