@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use super::{office::Office, reader::DocumentReader};
+use super::{editing::ending, office::Office, reader::DocumentReader};
 use crate::{
     agent::catalog::{Confinement, Domain, Subject, ToolSpec},
     tools::{
@@ -120,9 +120,11 @@ impl ExtractDocument {
         bytes: Vec<u8>,
         context: &Context,
     ) -> Result<Reading, ToolError> {
-        let digest = hex::encode(Sha256::digest(&bytes));
-        let kept = format!(".countersign/extracted/{digest}.json");
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        // The extension determines how the same bytes are read.
+        let digest = Sha256::new().chain_update(ending(&name)).chain_update([0_u8]);
+        let digest = hex::encode(digest.chain_update(&bytes).finalize());
+        let kept = format!(".countersign/extracted/{digest}.json");
         let (from, limit) = (kept.clone(), 2 * limits::MARKDOWN_BYTES as u64);
         let before = workspace::beneath(context, move |workspace, _| workspace.bytes(&from, limit));
         let before = before.await.ok().and_then(|before| serde_json::from_slice(&before).ok());

@@ -314,6 +314,18 @@ async fn a_document_is_paged_and_what_was_read_is_kept() {
     assert!(fixture.extract.spec().untrusted);
 }
 
+/// Proves MC-26.
+#[tokio::test]
+async fn the_same_bytes_are_read_by_the_extension_of_each_file() {
+    let fixture = DocumentFixture::new().await;
+    let mut kinds = Vec::new();
+    for name in ["a.txt", "a.csv"] {
+        fixture.has(name, "a,b\n1,2\n");
+        kinds.push(fixture.reads(json!({ "path": name })).await.unwrap().0["kind"].clone());
+    }
+    assert_ne!(kinds[0], kinds[1]);
+}
+
 /// With tesseract the text is recognised, without it the result says what to install.
 /// Proves MC-26.
 #[tokio::test]
