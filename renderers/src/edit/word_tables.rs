@@ -87,12 +87,14 @@ impl Word {
         }
         let found = table.at_mut(path);
         let before = text::below(found).replace('\n', " | ");
-        match &mut self.marks {
-            Some(marks) => {
-                revisions::delete_runs(found, marks);
-                revisions::mark_row(found, "w:del", marks);
+        if let Some(marks) = &mut self.marks {
+            revisions::delete_runs(found, marks);
+            revisions::mark_row(found, "w:del", marks);
+        } else {
+            if let Some(below) = rows.get(row) {
+                keep_merged(table, path, below);
             }
-            None => remove(table, path),
+            remove(table, path);
         }
         self.changes.push(Change::removed(place, &before));
         Ok(())
@@ -127,6 +129,45 @@ fn as_new(node: Node) -> Vec<Node> {
         node if DROPPED.iter().any(|name| node.is(name)) => Vec::new(),
         node => vec![node],
     }
+}
+
+/// Gives the contents of cells that are merged with those below to these, before the row is removed.
+fn keep_merged(table: &mut TreeElement, row: &[usize], below: &[usize]) {
+    let row = table.at(row).clone();
+    let below = table.at_mut(below);
+    let (columns, paths) = (first_columns(below), below.paths("tc"));
+    for (cell, column) in row.inner("tc").into_iter().zip(first_columns(&row)) {
+        let Some(at) = columns.iter().position(|below| *below == column) else { continue };
+        let target = below.at_mut(&paths[at]);
+        let marks = [merge_mark(cell), merge_mark(target)];
+        if marks.map(Option::unwrap_or_default) != ["restart", "continue"] || !is_covered(target) {
+            continue;
+        }
+        target.children.retain(|child| child.is("tcPr"));
+        let contents = cell.children.iter().filter(|child| !child.is("tcPr"));
+        target.children.extend(contents.cloned());
+        let mark = target.child_mut("tcPr").and_then(|look| look.child_mut("vMerge"));
+        if let Some(mark) = mark {
+            mark.set("w:val", "restart");
+        }
+    }
+}
+
+/// The kind of the merge of a cell with those above or below.
+fn merge_mark(cell: &TreeElement) -> Option<String> {
+    let mark = cell.child("tcPr")?.child("vMerge")?;
+    Some(mark.attribute("w:val").unwrap_or_else(|| "continue".to_owned()))
+}
+
+/// The first column of each cell of a row, from 0.
+fn first_columns(row: &TreeElement) -> Vec<usize> {
+    let mut next = columns(row.child("trPr"), "gridBefore").unwrap_or(0);
+    let first = |cell: &TreeElement| {
+        let first = next;
+        next = next.saturating_add(columns(cell.child("tcPr"), "gridSpan").unwrap_or(1).max(1));
+        first
+    };
+    row.inner("tc").into_iter().map(first).collect()
 }
 
 /// Removes a row, and the content controls that had nothing else.
@@ -377,6 +418,20 @@ mod tests {
         revisions::mark_row(root("x", &mut nodes).unwrap(), "w:del", &mut marks);
         let marked = write(&nodes);
         assert!(marked.starts_with("<w:tr><w:tblPrEx/><w:trPr><w:del "), "{marked}");
+    }
+
+    #[test]
+    fn the_text_of_a_merged_cell_outlives_its_first_row() {
+        let row = |first: &str, second: &str| {
+            format!("<w:tr><w:tc>{first}</w:tc><w:tc>{}</w:tc></w:tr>", paragraph(second))
+        };
+        let start = format!("<w:tcPr><w:vMerge w:val=\"restart\"/></w:tcPr>{}", paragraph("Fruit"));
+        let covered = "<w:tcPr><w:vMerge/></w:tcPr><w:p/>";
+        let rows = [row(&start, "a"), row(covered, "b"), row(covered, "c")].concat();
+        let removed =
+            changed(&rows, |word, root| word.remove_row(nth_table(root, 1)?, 1, "")).unwrap();
+        let wanted = row(&start, "b") + &row(covered, "c");
+        assert_eq!(removed, format!("<w:body><w:tbl>{wanted}</w:tbl></w:body>"));
     }
 
     #[test]
