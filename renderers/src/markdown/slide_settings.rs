@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::losses::Losses;
+use crate::package::text::unquoted;
 
 /// The maximum number of lines of such settings.
 const LINES: usize = 40;
@@ -102,7 +103,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.trim_end().split_once(':')?;
     let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let is_value = value.is_empty() || value.starts_with(' ');
-    (is_key && is_value).then(|| (key, value.trim().trim_matches(['"', '\''])))
+    (is_key && is_value).then(|| (key, unquoted(value)))
 }
 
 /// The open fence after this line.
@@ -134,6 +135,12 @@ mod tests {
         );
         assert_eq!(text, "# A\n\n---\n\n\n# B\n\n---\n\n<!-- _class: lead -->\n\n# C\n");
         assert_eq!(losses, ["Settings of slides were ignored: transition, level."]);
+    }
+
+    #[test]
+    fn only_quotation_marks_around_a_value_are_removed() {
+        assert_eq!(entry("background: \"sea.jpg\""), Some(("background", "sea.jpg")));
+        assert_eq!(entry("class: a 'b'"), Some(("class", "a 'b'")));
     }
 
     #[test]
