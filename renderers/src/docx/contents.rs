@@ -156,8 +156,8 @@ fn line(xml: &mut Xml, style: &'static str, text: &str, bidi: bool) {
 }
 
 fn contents_title(language: &str) -> &'static str {
-    match language.split('-').next().unwrap_or_default() {
-        "zh" if ["zh-TW", "zh-HK", "zh-Hant"].contains(&language) => "目錄",
+    match look::primary(language).as_str() {
+        "zh" if look::is_traditional_chinese(language) => "目錄",
         "zh" => "目录",
         "ja" => "目次",
         "ko" => "목차",
@@ -171,5 +171,19 @@ fn contents_title(language: &str) -> &'static str {
         "ar" => "المحتويات",
         "he" => "תוכן עניינים",
         _ => "Contents",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_chooses_the_title() {
+        for (language, title) in
+            [("zh-hant-TW", "目錄"), ("zh-Hans-HK", "目录"), ("DE", "Inhalt"), ("eo", "Contents")]
+        {
+            assert_eq!(contents_title(language), title, "{language}");
+        }
     }
 }

@@ -147,7 +147,7 @@ pub fn is_rtl(language: &str) -> bool {
 }
 
 /// The first part of a tag, such as `zh` of `zh-Hant-TW`. Upper and lower case mean the same.
-fn primary(language: &str) -> String {
+pub fn primary(language: &str) -> String {
     language.split('-').next().unwrap_or_default().to_ascii_lowercase()
 }
 
@@ -175,14 +175,24 @@ pub fn east_asian_language(meta: &Meta) -> &str {
     if ["zh", "ja", "ko"].contains(&primary(language).as_str()) { language } else { "zh-CN" }
 }
 
+/// Whether a tag has one of these parts after the first one. Upper and lower case mean the same.
+pub fn has_subtag(language: &str, subtags: &[&str]) -> bool {
+    let mut parts = language.split('-').skip(1);
+    parts.any(|part| subtags.iter().any(|subtag| part.eq_ignore_ascii_case(subtag)))
+}
+
+/// Whether the language is Chinese in traditional characters.
+pub fn is_traditional_chinese(language: &str) -> bool {
+    primary(language) == "zh"
+        && !has_subtag(language, &["hans"])
+        && has_subtag(language, &["hant", "tw", "hk", "mo"])
+}
+
 fn east_asian(language: &str) -> &'static str {
-    let tag = language.to_ascii_lowercase();
-    let has = |part: &str| tag.split('-').skip(1).any(|other| other == part);
-    let is_traditional = !has("hans") && ["hant", "tw", "hk", "mo"].into_iter().any(has);
     match primary(language).as_str() {
         "ja" => "Yu Gothic",
         "ko" => "Malgun Gothic",
-        "zh" if is_traditional => "Microsoft JhengHei",
+        "zh" if is_traditional_chinese(language) => "Microsoft JhengHei",
         _ => "Microsoft YaHei",
     }
 }

@@ -8,7 +8,7 @@ use typst::text::{Font, is_default_ignorable};
 use super::scripts;
 use crate::Document;
 use crate::document::{Block, Inline, Meta, Theme};
-use crate::package::{vector, words};
+use crate::package::{look, vector, words};
 use crate::pdf::fontset::Fonts;
 
 /// The number of missing characters named in a warning.
@@ -124,11 +124,17 @@ pub fn wanted(document: &Document) -> Vec<String> {
 /// Han characters look different in each language, so the font of the document's language comes
 /// first.
 fn cjk(meta: &Meta) -> [&'static str; 8] {
-    let (sans, serif) = match meta.language.as_deref().unwrap_or("en") {
-        tag if tag.starts_with("ja") => ("Noto Sans CJK JP", "Noto Serif CJK JP"),
-        tag if tag.starts_with("ko") => ("Noto Sans CJK KR", "Noto Serif CJK KR"),
-        "zh-TW" | "zh-Hant" => ("Noto Sans CJK TC", "Noto Serif CJK TC"),
-        "zh-HK" => ("Noto Sans CJK HK", "Noto Serif CJK HK"),
+    let language = look::language(meta);
+    let (sans, serif) = match look::primary(language).as_str() {
+        "ja" => ("Noto Sans CJK JP", "Noto Serif CJK JP"),
+        "ko" => ("Noto Sans CJK KR", "Noto Serif CJK KR"),
+        "zh" if look::is_traditional_chinese(language) => {
+            if look::has_subtag(language, &["hk", "mo"]) {
+                ("Noto Sans CJK HK", "Noto Serif CJK HK")
+            } else {
+                ("Noto Sans CJK TC", "Noto Serif CJK TC")
+            }
+        }
         _ => ("Noto Sans CJK SC", "Noto Serif CJK SC"),
     };
     let (first, second) = if meta.theme == Theme::Academic { (serif, sans) } else { (sans, serif) };
@@ -223,6 +229,21 @@ mod tests {
             assert!(wanted.iter().any(|name| name == file), "{file}: {wanted:?}");
         }
         assert!(!wanted.iter().any(|name| name.contains("Arabic")), "only what is needed");
+    }
+
+    #[test]
+    fn the_language_chooses_the_font_of_ideographs() {
+        for (language, font) in [
+            ("zh-tw", "Noto Sans CJK TC"),
+            ("zh-Hant-TW", "Noto Sans CJK TC"),
+            ("zh-MO", "Noto Sans CJK HK"),
+            ("zh-Hans-HK", "Noto Sans CJK SC"),
+            ("JA", "Noto Sans CJK JP"),
+            ("de", "Noto Sans CJK SC"),
+        ] {
+            let meta = Meta { language: Some(language.into()), ..Meta::default() };
+            assert_eq!(cjk(&meta)[0], font, "{language}");
+        }
     }
 
     /// The bundled code font has Arabic letters too, but must not be used for text.
