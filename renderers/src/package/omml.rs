@@ -285,10 +285,6 @@ impl Writer<'_> {
     /// Aligned lines are a matrix whose columns are aligned right and left in turn.
     fn matrix(&mut self, rows: &[Vec<Formula>], align: &str) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        if columns == 0 {
-            // The schema requires rows and columns.
-            return self.cell(None);
-        }
         self.xml.open("m:m", &[]);
         self.xml.raw("<m:mPr><m:mcs>");
         for at in 0..columns {
@@ -421,10 +417,11 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_without_rows_is_an_empty_operand() {
+    fn an_empty_matrix_has_a_row_with_an_empty_operand() {
         for latex in [r"\begin{matrix}\end{matrix}", r"\begin{aligned} \\ \end{aligned}"] {
             let xml = drawn(latex);
-            assert!(!xml.contains("<m:m>") && xml.contains('\u{200b}'), "{latex}: {xml}");
+            assert_eq!(xml.matches("<m:mr><m:e>").count(), 1, "{latex}: {xml}");
+            assert_eq!(xml.matches('\u{200b}').count(), 1, "{latex}: {xml}");
         }
         assert!(drawn(r"\begin{pmatrix}\end{pmatrix}").starts_with("<m:d>"));
     }
