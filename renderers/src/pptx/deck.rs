@@ -6,11 +6,10 @@ use super::frames::Frames;
 use super::geometry::Geometry;
 use super::heights::LARGEST;
 use crate::Document;
-use crate::document::{Block, Inline, SlideTemplate, each_block_of};
+use crate::document::{Anchors, Block, Inline, SlideTemplate, each_block_of};
 use crate::package::Package;
 use crate::package::look::{self, Look};
 use crate::package::picture::Album;
-use crate::package::text::{plain, slug};
 use crate::package::warnings::Warnings;
 use crate::pdf::fontset::Fonts;
 
@@ -68,10 +67,10 @@ impl<'d> Deck<'d> {
 
 /// The anchors of headings: those of a repeated one have numbers, in the order of the document.
 fn headings(document: &Document) -> HashMap<*const Inline, String> {
-    let (mut headings, mut seen) = (HashMap::new(), HashMap::new());
+    let (mut headings, mut names) = (HashMap::new(), Anchors::default());
     each_block_of(&document.blocks, &mut |block| {
         if let Block::Heading { content, .. } = block {
-            headings.insert(content.as_ptr(), slug(&plain(content), &mut seen));
+            headings.insert(content.as_ptr(), names.next(content));
         }
     });
     headings

@@ -241,10 +241,15 @@ fn links_lead_out_and_to_slides() {
 
 #[test]
 fn links_lead_to_repeated_headings() {
-    let (parts, rendered) = deck("# A\n\n[b](#b-1)\n\n# B\n\none\n\n## B\n\ntwo");
-    let rels = parts.all("ppt/slides/_rels/slide1.xml.rels", "Relationship");
-    assert!(rels.iter().any(|r| r.attribute("Target") == "slide3.xml"), "{rels:?}");
-    assert_eq!(rendered.warnings, Vec::<&str>::new());
+    for (source, wanted) in [
+        ("# A\n\n[b](#b-1)\n\n# B\n\none\n\n## B\n\ntwo", "slide3.xml"),
+        ("# A\n\n[b](#b-2)\n\n# B 1\n\none\n\n# B\n\ntwo\n\n# B\n\nthree", "slide4.xml"),
+    ] {
+        let (parts, rendered) = deck(source);
+        let rels = parts.all("ppt/slides/_rels/slide1.xml.rels", "Relationship");
+        assert!(rels.iter().any(|r| r.attribute("Target") == wanted), "{rels:?}");
+        assert_eq!(rendered.warnings, Vec::<&str>::new());
+    }
 }
 
 #[test]
