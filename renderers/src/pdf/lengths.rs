@@ -96,7 +96,8 @@ impl Cuts {
         }
     }
 
-    /// Adds formatted text, in as many parts as it needs.
+    /// Adds formatted text, in as many parts as it needs. The space at the end of a part is lost, so
+    /// that what follows it is not in the same part.
     fn formatted(&mut self, inline: Inline) {
         let mut rest = vec![inline];
         while rest.iter().map(size).sum::<usize>() > CHARS {
@@ -104,6 +105,7 @@ impl Cuts {
             for inline in head {
                 self.push(inline);
             }
+            self.end();
             rest = tail;
         }
         for inline in rest {
@@ -180,6 +182,10 @@ mod tests {
         assert_eq!(all.replace(' ', ""), (plain_text(&text) + "end").replace(' ', ""));
         let formula = vec![Inline::Math("x".repeat(2 * CHARS))];
         assert_eq!(cut(&formula), [formula]);
+        let words = format!("{} end", "x".repeat(CHARS - 3));
+        let cuts = cut(&[Inline::Strong(vec![Inline::Text(words)])]);
+        let sizes: Vec<usize> = cuts.iter().map(|part| plain_text(part).len()).collect();
+        assert_eq!(sizes, [CHARS - 3, 3]);
     }
 
     #[test]
