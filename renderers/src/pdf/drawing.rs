@@ -209,6 +209,7 @@ fn room_of(page: Page, document: &Document) -> PrintArea {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Inline;
 
     #[test]
     fn headings_of_footnotes_do_not_count_for_those_of_the_text() {
@@ -219,6 +220,16 @@ mod tests {
         assert_eq!([drawing.anchors["b"], drawing.anchors["in"]], [0, 1]);
         drawing.blocks(&document.blocks);
         assert_eq!((drawing.headings, drawing.seen_notes.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_page_break_in_a_footnote_is_ignored_outside_of_blocks_too() {
+        let source = "a[^n]\n\n[^n]: note\n\n    <!-- pagebreak -->\n\n    more\n";
+        let document = crate::markdown::read(source).unwrap();
+        let pictures = Pictures::default();
+        let mut drawing = Drawing::new(&document, &pictures);
+        drawing.inlines(&[Inline::Footnote(0)]);
+        assert_eq!((drawing.depth, drawing.warnings.list().len()), (0, 1));
     }
 
     #[test]

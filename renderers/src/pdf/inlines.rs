@@ -120,10 +120,13 @@ impl<'a> Drawing<'a> {
         }
         let first_heading = self.note_headings.get(index).copied().unwrap_or_default();
         let headings = std::mem::replace(&mut self.headings, first_heading);
+        // Also below the caption of a table, which is not drawn as a block.
+        self.depth += 1;
         let body = match blocks.split_first() {
             Some((Block::Paragraph(first), rest)) => self.tight(first) + self.blocks(rest),
             _ => self.blocks(blocks),
         };
+        self.depth -= 1;
         self.headings = headings;
         FootnoteElem::with_content(body).pack().labelled(label)
     }
