@@ -144,6 +144,8 @@ impl Writer {
         match value {
             NodeValue::Text(text) => self.push(&text),
             NodeValue::SoftBreak | NodeValue::LineBreak => self.push("\n"),
+            // Platforms combine code with no link, and the address must not be lost.
+            NodeValue::Code(code) if self.is_in_link() => self.push(&code.literal),
             NodeValue::Code(code) => self.literal(&code.literal, Style::Code),
             NodeValue::HtmlInline(html) => self.push(&html),
             NodeValue::Emph => self.styled(node, Style::Italic),
@@ -201,7 +203,7 @@ impl Writer {
         let shown: String = node.children().map(plain).collect();
         let parsed = Url::parse(url).ok();
         let known = parsed.filter(|u| matches!(u.scheme(), "http" | "https" | "mailto"));
-        let nested = self.open.iter().any(|(style, _)| matches!(style, Style::Link(_)));
+        let nested = self.is_in_link();
         match known {
             Some(target) if !nested && shown.trim().is_empty() => {
                 self.begin(Style::Link(target));
@@ -223,6 +225,10 @@ impl Writer {
                 }
             }
         }
+    }
+
+    fn is_in_link(&self) -> bool {
+        self.open.iter().any(|(style, _)| matches!(style, Style::Link(_)))
     }
 
     fn styled(&mut self, node: Node<'_>, style: Style) {
@@ -443,6 +449,20 @@ mod tests {
             format("[a](javascript:x) ![img](https://i.j) [m](mailto:a@b.c) ![](https://k.l)");
         assert_eq!(shown.text, "a (javascript:x) img m (a@b.c) https://k.l");
         assert_eq!(shown.spans.len(), 3);
+    }
+
+    /// Such as a function that links to its documentation.
+    #[test]
+    fn code_in_a_link_is_part_of_the_link() {
+        let shown = format("**[see `a` or `b`](https://x.y/z)** [`f()`](https://x.y/f) `c`");
+        assert_eq!(shown.text, "see a or b f() c");
+        let is_link = |span: &&Span| matches!(span.style, Style::Link(_));
+        let links: Vec<&Span> = shown.spans.iter().filter(is_link).collect();
+        assert_eq!(links.len(), 2, "{links:?}");
+        assert_eq!((links[0].offset, links[0].length), (0, 10));
+        assert_eq!((links[1].offset, links[1].length), (11, 3));
+        let code = shown.spans.iter().filter(|span| span.style == Style::Code);
+        assert_eq!(code.count(), 1, "{:?}", shown.spans);
     }
 
     #[test]
