@@ -4,7 +4,7 @@
 
 use comrak::{
     Arena, Options,
-    nodes::{AstNode, ListType, NodeCodeBlock, NodeList, NodeValue},
+    nodes::{AstNode, ListType, NodeCodeBlock, NodeList, NodeValue, TableAlignment},
     parse_document,
 };
 use url::Url;
@@ -55,7 +55,7 @@ impl Writer {
             NodeValue::BlockQuote => self.quote(node),
             NodeValue::List(list) => self.list(node, list),
             NodeValue::CodeBlock(code) => code_block(code),
-            NodeValue::Table(table) => fenced(&table::align(&rows(node), &table.alignments), ""),
+            NodeValue::Table(table) => self.table(node, &table.alignments),
             NodeValue::ThematicBreak => "———".to_owned(),
             NodeValue::HtmlBlock(html) => literal(html.literal.trim_end()),
             NodeValue::Paragraph => self.paragraph(node),
@@ -86,6 +86,15 @@ impl Writer {
         self.in_quote = !outermost;
         let mark = if outermost { "> " } else { "\\> " };
         shown.split('\n').map(|line| format!("{mark}{line}")).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The table, and its links in order, each on a line. Code contains no links.
+    fn table(&mut self, node: Node<'_>, alignments: &[TableAlignment]) -> String {
+        let mut lines = vec![fenced(&table::align(&rows(node), alignments), "")];
+        for link in node.descendants().filter(|node| hides_address(node)) {
+            lines.push(self.inline(link));
+        }
+        lines.join("\n")
     }
 
     fn list(&mut self, node: Node<'_>, list: &NodeList) -> String {
@@ -273,6 +282,13 @@ fn plain(node: Node<'_>) -> String {
     text
 }
 
+/// Whether it is a link whose address is not part of its text.
+fn hides_address(node: Node<'_>) -> bool {
+    let data = node.data();
+    let (NodeValue::Link(link) | NodeValue::Image(link)) = &data.value else { return false };
+    !link.url.is_empty() && !plain(node).contains(&link.url)
+}
+
 fn rows(table: Node<'_>) -> Vec<Vec<String>> {
     let cells = |row: Node<'_>| row.children().map(plain).collect();
     table.children().map(cells).collect()
@@ -343,6 +359,16 @@ mod tests {
         assert_eq!(discord("<https://x.y/z>"), "https://x.y/z");
         assert_eq!(discord("[m](mailto:a@b.c)"), "m (mailto:a@\u{200b}b.c)");
         assert_eq!(discord("[j](javascript:x)"), "j (javascript:x)");
+    }
+
+    #[test]
+    fn the_links_of_a_table_follow_it() {
+        let markdown = "| a | b |\n|---|---|\n| [one](https://x.y/1) | <https://x.y/2> |\n\
+                        | [m](mailto:a@b.c) | ![](https://x.y/3) |";
+        let below = "```\n[one](https://x.y/1)\nm (mailto:a@\u{200b}b.c)\nhttps://x.y/3";
+        let shown = discord(markdown);
+        assert!(shown.ends_with(below), "{shown}");
+        assert!(shown.contains("one | https://x.y/2"), "{shown}");
     }
 
     /// Proves M5.

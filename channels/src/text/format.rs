@@ -126,6 +126,7 @@ impl Writer {
                     &table::align(&rows, &table.alignments),
                     Style::Pre { language: None },
                 );
+                self.links_below(node);
             }
             NodeValue::ThematicBreak => {
                 self.part();
@@ -229,6 +230,14 @@ impl Writer {
 
     fn is_in_link(&self) -> bool {
         self.open.iter().any(|(style, _)| matches!(style, Style::Link(_)))
+    }
+
+    /// The links of a table, in order, each on a line. Code contains no links.
+    fn links_below(&mut self, table: Node<'_>) {
+        for link in table.descendants().filter(|node| hides_address(node)) {
+            self.line();
+            self.node(link);
+        }
     }
 
     fn styled(&mut self, node: Node<'_>, style: Style) {
@@ -356,6 +365,15 @@ fn rows(table: Node<'_>) -> Vec<Vec<String>> {
     table.children().map(|row| row.children().map(cell).collect()).collect()
 }
 
+/// Whether it is a link to a web page whose address is not part of its text.
+fn hides_address(node: Node<'_>) -> bool {
+    let data = node.data();
+    let (NodeValue::Link(link) | NodeValue::Image(link)) = &data.value else { return false };
+    let is_web = Url::parse(&link.url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    let shown: String = node.children().map(plain).collect();
+    is_web && !shown.trim().is_empty() && !shown.contains(&link.url)
+}
+
 fn cell(node: Node<'_>) -> String {
     let mut writer = Writer { depth: DEEPEST / 2, ..Writer::default() };
     writer.children(node);
@@ -441,6 +459,22 @@ mod tests {
         long cell |   1
         Pre { language: None }: "a         | num\n----------+----\nlong cell |   1"
         "#);
+    }
+
+    #[test]
+    fn the_links_of_a_table_follow_it() {
+        let shown = format(
+            "| a | b |\n|---|---|\n| [one](https://x.y/1) | <https://x.y/2> |\n\
+             | [m](mailto:a@b.c) | ![three](https://x.y/3) |\n\nend",
+        );
+        let below = "m (a@b.c) | three\none\nthree\n\nend";
+        assert!(shown.text.ends_with(below), "{}", shown.text);
+        let styles = shown.spans.iter().map(|span| &span.style);
+        let links = styles.filter_map(|style| match style {
+            Style::Link(url) => Some(url.as_str()),
+            _ => None,
+        });
+        assert_eq!(links.collect::<Vec<_>>(), ["https://x.y/1", "https://x.y/3"]);
     }
 
     #[test]
