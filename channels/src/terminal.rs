@@ -133,7 +133,8 @@ impl Terminal {
             return Ok(());
         }
         // Text of others must not contain terminal control sequences.
-        let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+        let is_shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        let text: String = text.chars().filter(is_shown).collect();
         writeln!(output.to, "{text}\n")
             .and_then(|()| output.to.flush())
             .map_err(|problem| SendError::Gone(problem.to_string()))?;
@@ -316,6 +317,17 @@ mod tests {
         }
         let shown = String::from_utf8(paper.0.lock().clone()).expect("text");
         assert_eq!(shown, "red [31m\n\n");
+    }
+
+    /// As in a Makefile.
+    #[tokio::test]
+    async fn tabs_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (terminal, paper) = terminal(&[], folder.path());
+        let text = Outgoing::Text { markdown: "```\nall:\n\tmake\n```".into(), reply_to: None };
+        terminal.send(&delivery("k", text)).await.expect("it prints");
+        let shown = String::from_utf8(paper.0.lock().clone()).expect("text");
+        assert_eq!(shown, "all:\n\tmake\n\n");
     }
 
     #[tokio::test]
