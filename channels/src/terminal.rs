@@ -20,7 +20,7 @@ use crate::{
     error::rejected,
     incoming::Batch,
     limits::{RateLimits, Repeat},
-    text,
+    text::{self, Style},
 };
 
 /// The prefix for sending a file: `/file notes.txt what is this?`.
@@ -152,6 +152,29 @@ impl Terminal {
     }
 }
 
+/// The text without formatting, each link with its address.
+fn plain(markdown: &str) -> String {
+    let formatted = text::format(markdown);
+    let units: Vec<u16> = formatted.text.encode_utf16().collect();
+    let (mut shown, mut printed) = (String::new(), 0);
+    for span in &formatted.spans {
+        let end = span.offset + span.length;
+        let label = String::from_utf16_lossy(&units[span.offset..end]);
+        // An address of a mail is always shown.
+        let hidden = match &span.style {
+            Style::Link(url) if url.scheme() != "mailto" => url.as_str(),
+            _ => continue,
+        };
+        if !label.contains(hidden.trim_end_matches('/')) {
+            shown.push_str(&String::from_utf16_lossy(&units[printed..end]));
+            shown.extend([" (", hidden, ")"]);
+            printed = end;
+        }
+    }
+    shown.push_str(&String::from_utf16_lossy(&units[printed..]));
+    shown
+}
+
 fn file_of(path: &str) -> FileRef {
     let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
     FileRef { id: path.to_owned(), name, media_type: None, size_bytes: None, is_voice: false }
@@ -219,10 +242,10 @@ impl Channel for Terminal {
         let shown = match &delivery.what {
             Outgoing::Text { markdown, .. }
             | Outgoing::Approval { markdown, .. }
-            | Outgoing::Settled { markdown, .. } => text::format(markdown).text,
+            | Outgoing::Settled { markdown, .. } => plain(markdown),
             Outgoing::File { name, caption, .. } => {
                 let saved = self.save(delivery, name)?;
-                let caption = caption.as_deref().map(|caption| text::format(caption).text);
+                let caption = caption.as_deref().map(plain);
                 caption.into_iter().chain([saved]).collect::<Vec<_>>().join("\n")
             }
             Outgoing::Toast { text, .. } => text.clone(),
@@ -317,6 +340,17 @@ mod tests {
         }
         let shown = String::from_utf8(paper.0.lock().clone()).expect("text");
         assert_eq!(shown, "red [31m\n\n");
+    }
+
+    #[tokio::test]
+    async fn links_are_printed_with_their_addresses() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (terminal, paper) = terminal(&[], folder.path());
+        let markdown = "👍 [**one** page](https://x.y/1), <https://x.y> and [m](mailto:a@b.c).";
+        let text = Outgoing::Text { markdown: markdown.into(), reply_to: None };
+        terminal.send(&delivery("k", text)).await.expect("it prints");
+        let shown = String::from_utf8(paper.0.lock().clone()).expect("text");
+        assert_eq!(shown, "👍 one page (https://x.y/1), https://x.y and m (a@b.c).\n\n");
     }
 
     /// As in a Makefile.
