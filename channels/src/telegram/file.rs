@@ -49,11 +49,12 @@ pub(super) async fn send(
     };
     let sending = Sending { api, target, file, reply_to };
     match sending.show(shown).await {
-        // Too large, too narrow, or not a valid picture: it is sent as a document instead.
+        // Too large, too narrow, not a valid picture, or forbidden here: it is sent as a document
+        // instead.
         Err(SendError::Rejected(reason)) if shown == As::Photo && is_about_photo(&reason) => {
             sending.show(As::Document).await
         }
-        // The person does not accept voice notes, or it is none after all.
+        // The person or the group does not accept voice notes, or it is none after all.
         Err(SendError::Rejected(reason)) if shown == As::Voice && is_about_voice(&reason) => {
             sending.show(As::Document).await
         }
@@ -89,7 +90,8 @@ async fn album(
 }
 
 fn is_about_photo(reason: &str) -> bool {
-    reason.contains("PHOTO") || reason.contains("IMAGE_PROCESS_FAILED")
+    let signs = ["PHOTO", "IMAGE_PROCESS_FAILED", "rights to send photos"];
+    signs.iter().any(|sign| reason.contains(sign))
 }
 
 /// The destination of a new message.

@@ -50,13 +50,15 @@ pub(super) fn repeatable(failure: Failure) -> SendError {
     }
 }
 
-/// Errors that mean that this place no longer accepts any message from the bot.
+/// Errors that mean that this place no longer accepts any message from the bot. A group can forbid
+/// photos, documents or voice notes and still accept texts.
 fn is_gone(description: &str) -> bool {
     let gone = [
         "chat not found",
         "group chat was deactivated",
-        "have no rights to send",
-        "not enough rights to send",
+        "have no rights to send a message",
+        "not enough rights to send text messages",
+        "CHAT_SEND_PLAIN_FORBIDDEN",
         "CHAT_WRITE_FORBIDDEN",
         "CHAT_RESTRICTED",
         "message thread not found",

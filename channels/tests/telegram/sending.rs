@@ -163,6 +163,29 @@ async fn a_person_who_blocked_the_bot_is_gone() {
     assert!(matches!(unknown, Err(SendError::Gone(_))), "{unknown:?}");
 }
 
+/// Texts still arrive, so that its schedules and approvals stay.
+/// Proves M10.
+#[tokio::test]
+async fn a_group_that_forbids_files_is_not_gone() {
+    let (fake, channel, chat) = stage().await;
+    let refuse = |what: &str| Trouble::Refuse {
+        code: 400,
+        description: format!("Bad Request: not enough rights to send {what} to the chat"),
+    };
+    fake.fault("sendDocument", refuse("documents"));
+    let sent = channel.send(&delivery(chat, file("a.txt", None), None)).await;
+    assert!(matches!(sent, Err(SendError::Rejected(_))), "{sent:?}");
+    fake.fault("sendPhoto", refuse("photos"));
+    let bytes = png(80, 60);
+    let photo = delivery(chat, picture("image/png", bytes.clone()), None);
+    let photo = Delivery { bytes: Some(bytes), ..photo };
+    channel.send(&photo).await.expect("sent as a document");
+    assert!(only(&fake, chat).document.is_some());
+    fake.fault("sendMessage", refuse("text messages"));
+    let sent = channel.send(&delivery(chat, text("x"), None)).await;
+    assert!(matches!(sent, Err(SendError::Gone(_))), "{sent:?}");
+}
+
 #[tokio::test]
 async fn a_group_that_moved_names_its_new_id() {
     let (fake, channel, _) = stage().await;
