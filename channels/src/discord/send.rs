@@ -88,6 +88,8 @@ impl Discord {
             Err(Failure::Refused { code: 40005, .. }) if *size_bytes > USUAL_BYTES => {
                 self.too_large(target, delivery, USUAL_BYTES).await
             }
+            // Files can be forbidden where texts are allowed, so the channel may not be gone.
+            Err(Failure::Refused { code: 50013, message, .. }) => Err(SendError::Rejected(message)),
             shown => shown.map_err(once),
         }
     }

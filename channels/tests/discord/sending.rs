@@ -151,6 +151,12 @@ async fn refusals_say_what_to_do_next() {
         fake.fault("send", refuse(status, code, "no"));
         assert!(matches!(show(&channel, private, text("x")).await, Err(SendError::Gone(_))));
     }
+    fake.fault("send", refuse(403, 50013, "Missing Permissions"));
+    let forbidden = show(&channel, general, file("a.txt", None)).await;
+    assert!(
+        matches!(forbidden, Err(SendError::Rejected(_))),
+        "texts may be allowed: {forbidden:?}"
+    );
     for (status, code) in [(400, 50035), (413, 40005)] {
         fake.fault("send", refuse(status, code, "no"));
         assert!(matches!(show(&channel, private, text("x")).await, Err(SendError::Rejected(_))));
