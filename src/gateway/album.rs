@@ -28,7 +28,8 @@ pub(super) async fn show(
     }
     let sent = match packed(gateway, first, &others).await {
         Ok(album) => outcome::send(gateway, channel, first, &album).await,
-        Err(problem) => Err(temporary(problem)),
+        // One of the pictures cannot be read.
+        Err(problem) => Err(SendError::Rejected(format!("{problem:#}"))),
     };
     match sent {
         Ok(receipt) => {
@@ -41,7 +42,7 @@ pub(super) async fn show(
             let parted = until_available(|| gateway.store.part_album(first, others.clone())).await;
             parted.map_err(temporary)?;
             match problem {
-                // The platform rejected one of the pictures, so each is sent on its own.
+                // One of the pictures cannot be sent, so each is sent on its own.
                 SendError::Rejected(_) => Ok(None),
                 other => Err(other),
             }

@@ -292,6 +292,30 @@ async fn is_shown_at_once(world: &mut World, name: &str) -> bool {
 }
 
 story! {
+    /// Pictures whose contents are lost are reported one by one, and do not hold up the answer.
+    async fn pictures_that_cannot_be_read_hold_nothing_up(world: &mut World) {
+        world.room.has_file("f", PHOTO);
+        let send = |name: &str| {
+            ("send_file".to_owned(), json!({ "filePath": "inbox/a.jpg", "fileName": name }))
+        };
+        world.model_will(calls(["1.jpg", "2.jpg", "3.jpg"].map(send).to_vec()));
+        world.model_will(say("Here they are."));
+        let app = world.node().await;
+        let sent = with_file(world, "thrice, please", ("f", "a.jpg"));
+        world.takes(&app, "1", sent).await;
+        while app.worker.advance_ready().await.unwrap() > 0 {}
+        std::fs::remove_dir_all(world.config.data_dir.join("artifacts")).unwrap();
+        world.clock.advance(TimeDelta::seconds(4));
+        world.settle(&app).await;
+        let messages = world.room.messages();
+        assert_eq!(messages.len(), 4, "{messages:?}");
+        let missing = "its stored contents are missing or damaged";
+        assert!(messages[..3].iter().all(|shown| shown.text.contains(missing)), "{messages:?}");
+        assert_eq!(world.last(), "Here they are.");
+    }
+}
+
+story! {
     /// Only pictures wait for other calls, and only where there are albums.
     async fn files_without_an_album_do_not_wait(world: &mut World) {
         world.room.has_file("f", "one,two\n");
