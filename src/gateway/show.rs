@@ -49,20 +49,30 @@ pub(super) async fn show(
         gateway.store.mint_token(approval, &token).await.map_err(temporary)?;
         delivery.token = Some(token);
     }
-    load(gateway, sending, &mut delivery).await;
+    load(gateway, channel, sending, &mut delivery).await;
     outcome::send(gateway, channel, sending, &delivery).await
 }
 
-/// Reads the contents of a file. If they are missing, a text says so.
-async fn load(gateway: &Gateway, sending: &Sending, delivery: &mut Delivery) {
-    let Outgoing::File { digest, name, .. } = &sending.what else { return };
+/// Reads the contents of a file. If they are missing, a text with its caption says so.
+async fn load(
+    gateway: &Gateway,
+    channel: &dyn Channel,
+    sending: &Sending,
+    delivery: &mut Delivery,
+) {
+    let Outgoing::File { digest, name, caption, .. } = &delivery.what else { return };
     match gateway.artifacts.read(digest).await {
         Ok(bytes) => delivery.bytes = Some(bytes),
         Err(problem) => {
             let problem = format!("{problem:#}");
             tracing::error!(outbox.id = %sending.id, problem, "could not read an artifact");
-            let markdown = Language::of(Some(&sending.language)).words().file_missing(name);
-            delivery.what = Outgoing::Text { markdown, reply_to: None };
+            let notice = Language::of(Some(&sending.language)).words().file_missing(name);
+            let parts = [Some(notice), caption.clone()].into_iter().flatten();
+            let markdown = parts.collect::<Vec<_>>().join("\n\n");
+            let text = Outgoing::Text { markdown, reply_to: None };
+            // A row is one message, so a caption without room beside the notice is cut.
+            let fitting = text.clone().degrade(channel.limits()).into_iter().next();
+            delivery.what = fitting.unwrap_or(text);
         }
     }
 }
@@ -125,7 +135,7 @@ async fn show_once(
     {
         return Err(temporary(anyhow::anyhow!("another node is sending this row")));
     }
-    load(gateway, sending, &mut delivery).await;
+    load(gateway, channel, sending, &mut delivery).await;
     let sent = outcome::send(gateway, channel, sending, &delivery).await;
     let surely_not = !matches!(sent, Ok(_) | Err(SendError::Unknown(_)));
     if surely_not && !may_be_shown {

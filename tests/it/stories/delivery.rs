@@ -292,11 +292,14 @@ async fn is_shown_at_once(world: &mut World, name: &str) -> bool {
 }
 
 story! {
-    /// Pictures whose contents are lost are reported one by one, and do not hold up the answer.
+    /// Pictures whose contents are lost are reported one by one, with their captions, and do not
+    /// hold up the answer.
     async fn pictures_that_cannot_be_read_hold_nothing_up(world: &mut World) {
         world.room.has_file("f", PHOTO);
         let send = |name: &str| {
-            ("send_file".to_owned(), json!({ "filePath": "inbox/a.jpg", "fileName": name }))
+            let caption = format!("*{name}* of today");
+            let file = json!({ "filePath": "inbox/a.jpg", "fileName": name, "caption": caption });
+            ("send_file".to_owned(), file)
         };
         world.model_will(calls(["1.jpg", "2.jpg", "3.jpg"].map(send).to_vec()));
         world.model_will(say("Here they are."));
@@ -311,6 +314,10 @@ story! {
         assert_eq!(messages.len(), 4, "{messages:?}");
         let missing = "its stored contents are missing or damaged";
         assert!(messages[..3].iter().all(|shown| shown.text.contains(missing)), "{messages:?}");
+        for name in ["1.jpg", "2.jpg", "3.jpg"] {
+            let caption = format!("\n\n*{name}* of today");
+            assert!(messages.iter().any(|shown| shown.text.ends_with(&caption)), "{messages:?}");
+        }
         assert_eq!(world.last(), "Here they are.");
     }
 }
