@@ -94,6 +94,9 @@ fn edited(content: &Value, guilds: &Guilds) -> Option<Incoming> {
     let mentions = edit.mentions.unwrap_or_default();
     let roles = edit.mention_roles.unwrap_or_default();
     let roles: Vec<u64> = roles.into_iter().map(serenity::model::id::RoleId::get).collect();
+    // As for a new message: a reply need not mention its author.
+    let answers_us = edit.kind == Some(MessageType::InlineReply)
+        && edit.referenced_message.flatten().is_some_and(|other| other.author.id == guilds.me);
     let place = here(content);
     Some(Incoming {
         key: format!("e{}:{}", edit.id, at.timestamp_millis()),
@@ -107,6 +110,7 @@ fn edited(content: &Value, guilds: &Guilds) -> Option<Incoming> {
             message: edit.id.to_string(),
             text: readable(&text, &mentions, &roles, guilds),
             addressed: place.kind == PlaceKind::Private
+                || answers_us
                 || mentions.iter().any(|user| user.id == guilds.me)
                 || roles.iter().any(|role| guilds.is_our_role(*role)),
         },

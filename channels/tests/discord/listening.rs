@@ -69,6 +69,29 @@ async fn edits_files_and_unreadable_updates_are_distinguished() {
     listening.end().await.expect("it ends well");
 }
 
+/// A reply need not mention the bot.
+/// Proves M12.
+#[tokio::test]
+async fn an_edit_says_whether_it_is_for_the_bot() {
+    let fake = FakeDiscord::start().await;
+    let (ann, general) = (fake.person("Ann"), fake.general());
+    let mut listening = Listening::connected(&fake).await;
+    let ours = id(&show(&discord(&fake), general, text("Yes?")).await.expect("sent"));
+    let said = fake.says(general, ann, "to nobody");
+    let answer = fake.replies(general, ann, (ours, "an answer"));
+    fake.edits(general, said, "still to nobody");
+    fake.edits(general, answer, "another answer");
+    let (events, _) = listening.events(5).await;
+    let edit = |event: &Incoming| match &event.what {
+        IncomingContent::Edited { text, addressed, .. } => Some((text.clone(), *addressed)),
+        _ => None,
+    };
+    let edits: Vec<_> = events.iter().filter_map(edit).collect();
+    let expected = [("still to nobody", false), ("another answer", true)];
+    assert_eq!(edits, expected.map(|(text, addressed)| (text.to_owned(), addressed)));
+    listening.end().await.expect("it ends well");
+}
+
 /// Proves M1.
 #[tokio::test]
 async fn a_batch_is_passed_on_only_after_the_previous_commit() {
