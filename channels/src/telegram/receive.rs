@@ -24,7 +24,8 @@ pub(super) fn incoming(update: &Value, me: &Me) -> Option<Incoming> {
     let id = update["update_id"].as_u64()?;
     let raw = update.to_string();
     // Parsed from text, because from a value teloxide's parser loses the kind of an update.
-    let read = serde_json::from_str::<Update>(&raw).ok().map(|update| update.kind);
+    let typed = without_quotes(update.clone()).to_string();
+    let read = serde_json::from_str::<Update>(&typed).ok().map(|update| update.kind);
     let (name, content) = body(update);
     let found = match read {
         Some(UpdateKind::Message(m) | UpdateKind::ChannelPost(m)) => {
@@ -94,6 +95,24 @@ impl ParsedUpdate {
             },
         }
     }
+}
+
+/// The update without fields that are only read from the raw one. teloxide cannot parse most
+/// replies to messages of other chats: it requires that these have a file and a public id.
+fn without_quotes(mut update: Value) -> Value {
+    match &mut update {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !matches!(name.as_str(), "external_reply" | "quote"));
+            fields.values_mut().for_each(|field| *field = without_quotes(field.take()));
+        }
+        Value::Array(items) => {
+            for item in items {
+                *item = without_quotes(item.take());
+            }
+        }
+        _ => {}
+    }
+    update
 }
 
 /// The kind of an update and its contents: the only field besides its id.
@@ -358,6 +377,27 @@ mod tests {
             Some("Eve")
         );
         assert_eq!(quoted_author(json!({ "reply_to_message": said(&bot) })), None, "our own words");
+    }
+
+    /// The platform quotes a message of another chat, which the bot cannot see.
+    /// Proves M8, S1.
+    #[test]
+    fn a_reply_to_a_message_of_another_chat_is_read_with_its_quote() {
+        let mut answer = update("why?", json!([]));
+        let mut update = update("look", json!([]));
+        let eve = json!({ "id": 9, "is_bot": false, "first_name": "Eve" });
+        let origin = json!({ "type": "user", "date": 1, "sender_user": eve });
+        update["message"]["external_reply"] = json!({ "origin": origin });
+        update["message"]["quote"] = json!({ "text": "the plan", "position": 0 });
+        let read = |update: &Value| match incoming(update, &me()).map(|incoming| incoming.what) {
+            Some(IncomingContent::Text { text, quoted_author, .. }) => (text, quoted_author),
+            other => panic!("{other:?}"),
+        };
+        let (text, quoted_author) = read(&update);
+        assert_eq!(text, "look\n[in answer to Eve: “the plan”]");
+        assert_eq!(quoted_author.as_deref(), Some("Eve"));
+        answer["message"]["reply_to_message"] = update["message"].clone();
+        assert_eq!(read(&answer).0, "why?\n[in answer to A B: “look”]");
     }
 
     /// Proves A6.

@@ -102,7 +102,9 @@ pub(super) fn others<'a>(message: &Message, raw: &'a Value, me: &Me) -> Option<&
 /// The quoted passage, or the message of another person that is replied to.
 fn pointed(message: &Message, raw: &Value, me: &Me) -> Option<String> {
     let others = others(message, raw, me);
-    let quote = raw["quote"]["text"].as_str().filter(|_| raw["quote"]["is_manual"] == true);
+    // The platform quotes messages of other chats by itself.
+    let is_quoting = raw["quote"]["is_manual"] == true || raw["external_reply"].is_object();
+    let quote = raw["quote"]["text"].as_str().filter(|_| is_quoting);
     let said = || others.and_then(|other| other["text"].as_str().or(other["caption"].as_str()));
     let passage =
         quote.or_else(said).map(one_line).or_else(|| others.and_then(media::described))?;
