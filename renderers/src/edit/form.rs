@@ -281,12 +281,15 @@ fn switch(
     let all: Vec<_> = field.widgets.iter().map(|widget| states(document, *widget)).collect();
     // A state may have the name “no”.
     let known = all.iter().flatten().find(|state| name_text(state) == text);
+    let mut states = all.iter().flatten();
+    let first = states.next();
+    // A check box may be on several pages.
+    let is_one =
+        field.widgets.len() == 1 || first.is_some() && states.all(|state| Some(state) == first);
     let state = match (known, text) {
         (Some(known), _) => known.clone(),
         (None, "" | "false" | "no" | "Off" | "off") => b"Off".to_vec(),
-        (None, "true" | "yes") if field.widgets.len() == 1 => {
-            all[0].first().cloned().unwrap_or_else(|| b"Yes".to_vec())
-        }
+        (None, "true" | "yes") if is_one => first.cloned().unwrap_or_else(|| b"Yes".to_vec()),
         _ => {
             let states: Vec<_> = all.iter().flatten().map(|state| name_text(state)).collect();
             return invalid(format!(

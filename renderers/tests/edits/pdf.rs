@@ -179,19 +179,27 @@ fn roots(document: &mut Document) -> &mut Vec<Object> {
     form.get_mut(b"Fields").and_then(Object::as_array_mut).expect("its fields")
 }
 
-#[test]
-fn all_fields_with_one_name_are_filled() {
-    let twice = form(|document| {
-        let first = roots(document)[0].as_reference().unwrap();
-        let again = document.get_dictionary(first).unwrap().clone();
+/// The form with a second field like the one at this place.
+fn with_twin(at: usize) -> Vec<u8> {
+    form(|document| {
+        let first = roots(document)[at].as_reference().expect("a field");
+        let again = document.get_dictionary(first).expect("a field").clone();
         let again = document.add_object(again);
         roots(document).push(again.into());
-    });
-    let document = filled(&twice, json!({ "name": "Ann" }));
+    })
+}
+
+#[test]
+fn all_fields_with_one_name_are_filled() {
+    let document = filled(&with_twin(0), json!({ "name": "Ann" }));
     let fields = document.objects.values().filter_map(|object| object.as_dict().ok());
     let values = fields.filter_map(|field| field.get(b"V").ok());
     let values: Vec<_> = values.filter_map(|value| lopdf::decode_text_string(value).ok()).collect();
     assert_eq!(values, ["Ann", "Ann"]);
+    let document = filled(&with_twin(2), json!({ "agreed": true }));
+    let boxes = document.objects.values().filter_map(|object| object.as_dict().ok());
+    let states = boxes.filter_map(|field| field.get(b"AS").and_then(Object::as_name).ok());
+    assert_eq!(states.collect::<Vec<_>>(), [b"On", b"On"]);
 }
 
 #[test]
