@@ -224,7 +224,7 @@ impl SlideReader {
             equation.open(element);
         }
         match element.name.as_str() {
-            "sp" | "pic" | "graphicFrame" | "grpSp" => {
+            name if is_shape(name) => {
                 self.placeholder.clear();
                 self.hidden.push(self.is_hidden());
             }
@@ -326,7 +326,7 @@ impl SlideReader {
             "t" => self.in_text = false,
             "r" => (self.in_run, self.run_target) = (false, None),
             "p" => self.flush_paragraph(),
-            "sp" | "pic" | "graphicFrame" | "grpSp" => drop(self.hidden.pop()),
+            name if is_shape(name) => drop(self.hidden.pop()),
             "tc" => self.tables.end_cell(),
             "tbl" => self.tables.close(&mut self.words)?,
             _ => {}
@@ -361,6 +361,11 @@ impl SlideReader {
             _ => self.words.text(&text),
         }
     }
+}
+
+/// Whether an element is a shape or a group, which has its own `cNvPr`.
+fn is_shape(name: &str) -> bool {
+    matches!(name, "sp" | "pic" | "graphicFrame" | "grpSp" | "cxnSp" | "contentPart")
 }
 
 /// What a value of `baseline` says: a part of the font size, such as `30000` or `-25%`.

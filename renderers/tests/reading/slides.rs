@@ -94,7 +94,7 @@ fn a_hidden_slide_is_marked() {
     assert!(read.contains("## Slide 1\n") && read.contains("## Slide 2 (hidden)\n"), "{read}");
 }
 
-/// A shape may be hidden by itself or with its group.
+/// A shape may be hidden by itself or with its group. A hidden line hides nothing else.
 #[test]
 fn text_of_hidden_shapes_of_slides_is_marked() {
     let shape = |attributes: &str, text: &str| {
@@ -105,7 +105,8 @@ fn text_of_hidden_shapes_of_slides_is_marked() {
     };
     let slide = format!(
         "<p:sld xmlns:p='p' xmlns:a='a' show='0'><p:spTree><p:nvGrpSpPr><p:cNvPr id='1'/></p:nvGrpSpPr>\
-         {}<p:grpSp><p:nvGrpSpPr><p:cNvPr id='3' hidden='true'/></p:nvGrpSpPr>{}</p:grpSp>{}\
+         {}<p:grpSp><p:nvGrpSpPr><p:cNvPr id='3' hidden='true'/></p:nvGrpSpPr>{}</p:grpSp>\
+         <p:grpSp><p:cxnSp><p:nvCxnSpPr><p:cNvPr id='4' hidden='1'/></p:nvCxnSpPr></p:cxnSp>{}</p:grpSp>\
          </p:spTree></p:sld>",
         shape("hidden='1' descr='Box'", "secret"),
         shape("", "in a group"),
