@@ -200,10 +200,10 @@ impl WordBody {
     /// Applies the style of the open paragraph or run.
     fn begin_style(&mut self, element: &XmlElement) {
         let Some(paragraph) = self.paragraphs.last_mut() else { return };
-        let style = element.attribute("val").unwrap_or_default();
-        let is_hidden = self.hidden_styles.contains(style);
+        let style = limits::name(element.attribute("val").unwrap_or_default());
+        let is_hidden = self.hidden_styles.contains(&style);
         if element.name == "rStyle" {
-            paragraph.style_run(docx_styles::resolved(&self.styles, style).script);
+            paragraph.style_run(docx_styles::resolved(&self.styles, &style).script);
             if is_hidden {
                 paragraph.hide_run();
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     equations::Equation,
-    symbol_fonts,
+    limits, symbol_fonts,
     words::{Line, Marks, Script},
     xml::XmlElement,
 };
@@ -125,7 +125,7 @@ impl WordParagraph {
     }
 
     fn property(&mut self, element: &XmlElement) {
-        let value = || element.attribute("val").unwrap_or_default().to_owned();
+        let value = || limits::name(element.attribute("val").unwrap_or_default());
         match (element.name.as_str(), self.runs.last_mut()) {
             ("b", Some(run)) => run.marks.strong = element.is_on(),
             ("i", Some(run)) => run.marks.emphasis = element.is_on(),

@@ -87,26 +87,28 @@ impl OdfStyles {
 
     /// Whether sheets, slides, paragraphs or words of this style are not shown.
     pub fn is_hidden(&self, element: &XmlElement) -> bool {
-        let mut style = element.attribute("style-name");
+        let mut style = element.attribute("style-name").map(limits::name);
         for _ in 0..BASES {
             let Some(name) = style else { return false };
-            if self.hidden.contains(name) {
+            if self.hidden.contains(&name) {
                 return true;
             }
-            style = self.bases.get(name).map(String::as_str);
+            style = self.bases.get(&name).cloned();
         }
         false
     }
 
     /// What the style of a span says.
     pub fn span(&self, element: &XmlElement) -> OdfSpan {
-        let marks = self.marks.get(element.attribute("style-name").unwrap_or_default());
+        let style = limits::name(element.attribute("style-name").unwrap_or_default());
+        let marks = self.marks.get(&style);
         OdfSpan { marks: marks.copied().unwrap_or_default(), is_hidden: self.is_hidden(element) }
     }
 
     /// The heading level of a paragraph whose style is that of a title, or based on it.
     pub fn title_level(&self, element: &XmlElement) -> Option<usize> {
-        let mut style = element.attribute("style-name")?;
+        let own = limits::name(element.attribute("style-name")?);
+        let mut style = own.as_str();
         for _ in 0..BASES {
             match style {
                 "Title" => return Some(1),

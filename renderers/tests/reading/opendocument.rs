@@ -83,14 +83,16 @@ fn titles_and_hidden_slides_of_opendocument_are_read() {
 #[test]
 fn hidden_text_of_opendocument_is_marked() {
     let hidden = "<s:text-properties t:display='none'/>";
+    // Long names are cut.
+    let long = "P".repeat(300);
     let styles = format!(
         "<s:style s:name='Secret' s:family='text'>{hidden}</s:style><t:list-style s:name='L'>\
          <t:list-level-style-bullet>{hidden}</t:list-level-style-bullet></t:list-style>"
     );
     let content = format!(
-        "<s:style s:name='T1' s:family='text' s:parent-style-name='Secret'/><s:style s:name='P1' \
+        "<s:style s:name='T1' s:family='text' s:parent-style-name='Secret'/><s:style s:name='{long}' \
          s:family='paragraph'>{hidden}</s:style><t:p>a <t:span t:style-name='T1'>b</t:span> c</t:p>\
-         <t:p t:style-name='P1'>d</t:p><t:section t:display='none'><t:section><t:p>e</t:p></t:section>\
+         <t:p t:style-name='{long}'>d</t:p><t:section t:display='none'><t:section><t:p>e</t:p></t:section>\
          </t:section><t:section t:display='condition' t:is-hidden='true'><t:h>f</t:h></t:section>\
          <t:section><t:p>g<t:hidden-paragraph t:is-hidden='true'/></t:p>\
          <t:p>h<t:hidden-paragraph t:is-hidden='false'/></t:p></t:section>"

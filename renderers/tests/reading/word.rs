@@ -283,6 +283,8 @@ fn hidden_text_of_word_files_is_marked() {
     let run = |style: &str, text: &str| {
         format!("<w:r><w:rPr>{style}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r>")
     };
+    // Long names are cut.
+    let with_long_names = |part: &str| part.replace("'Base'", &format!("'{}'", "B".repeat(300)));
     let in_style = "<w:rStyle w:val='Base'/>";
     let paragraph = "<w:pPr><w:pStyle w:val='Secret'/></w:pPr>".to_owned();
     let note = "<w:r><w:footnoteReference w:id='2'/></w:r>";
@@ -302,8 +304,8 @@ fn hidden_text_of_word_files_is_marked() {
         run("", "below")
     );
     let file = package(&[
-        ("word/document.xml", &document),
-        ("word/styles.xml", styles),
+        ("word/document.xml", &with_long_names(&document)),
+        ("word/styles.xml", &with_long_names(styles)),
         ("word/footnotes.xml", &notes),
     ]);
     let wanted = "{hidden: all **of it**}[^2]\n\n{hidden: a} shown\n\n{++{hidden: b}c++}{hidden:  d}\n\n\
