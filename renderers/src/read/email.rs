@@ -11,12 +11,8 @@ use super::{
 
 /// The maximum depth of attached messages that are read.
 const DEPTH: usize = 4;
-/// The maximum number of types of attached messages. The parser drops messages in messages by
-/// recursion.
+/// The maximum number of messages in messages, which the parser drops by recursion.
 const MESSAGES: usize = 1_000;
-/// What the types of attached messages contain: `message/rfc822`, `message/global`, and parts of
-/// `multipart/digest`.
-const TYPES: [&[u8]; 3] = [b"rfc822", b"global", b"digest"];
 
 pub fn read(bytes: &[u8]) -> Result<Reading, ReadError> {
     let mut mail = MailText::default();
@@ -33,11 +29,21 @@ pub fn body(bytes: &[u8]) -> Result<String, ReadError> {
 }
 
 fn parsed(bytes: &[u8]) -> Result<Message<'_>, ReadError> {
-    let is_type = |word: &&[u8]| TYPES.iter().any(|kind| word.eq_ignore_ascii_case(kind));
-    let messages = bytes.windows(TYPES[0].len()).filter(is_type).count();
-    limits::within(messages as u64, MESSAGES as u64, "messages in messages")?;
+    limits::within(message_types(bytes) as u64, MESSAGES as u64, "messages in messages")?;
     let message = MessageParser::default().parse(bytes);
     message.ok_or_else(|| ReadError::Damaged("This is not an e-mail.".into()))
+}
+
+/// How many messages can be within each other: their types are `message/rfc822` and `message/global`,
+/// and those in a digest, `multipart/digest`, have none. Either word alone may be one of a text. There
+/// may be comments between the words of a type.
+fn message_types(bytes: &[u8]) -> usize {
+    let count = |word: &[u8]| {
+        let is_it = |part: &&[u8]| part.eq_ignore_ascii_case(word);
+        bytes.windows(word.len()).filter(is_it).count()
+    };
+    let messages = count(b"message").min(count(b"rfc822") + count(b"global"));
+    messages + count(b"multipart").min(count(b"digest"))
 }
 
 /// The text of a message and those attached to it.

@@ -102,6 +102,10 @@ fn messages_in_messages_are_bounded() {
     let mail = "Content-Type: message/RFC822\r\n\r\n".repeat(100_000);
     let refused = read::to_markdown("a.eml", mail.as_bytes()).unwrap_err();
     assert!(refused.to_string().contains("messages in messages"), "{refused}");
+    // They are words, too.
+    let rows = "Global sales, digest\r\n".repeat(2_000);
+    let mail = format!("From: a@b.c\r\nContent-Type: text/plain\r\n\r\n{rows}");
+    assert!(words("a.eml", mail.as_bytes()).ends_with("Global sales, digest"));
 }
 
 #[test]
