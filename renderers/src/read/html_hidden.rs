@@ -15,23 +15,25 @@ use super::{
 pub fn mark(tree: &Rc<Node>) {
     let mut todo = vec![tree.clone()];
     while let Some(node) = todo.pop() {
-        if is_hidden(&node) {
+        // Whole pages are often hidden until they are loaded.
+        let is_page = matches!(name(&node), None | Some("html" | "body"));
+        if !is_page && (attribute(&node, "hidden").is_some() || declares(&node, hides)) {
             mark_text(&node);
-        } else {
-            todo.extend(node.children.borrow().iter().cloned());
+            continue;
         }
+        let children = node.children.borrow();
+        if !is_page && declares(&node, is_tiny) {
+            // The elements in it may have a size of their own, as is common in mails.
+            children.iter().filter(|child| has_words(child)).for_each(mark_text);
+        }
+        todo.extend(children.iter().cloned());
     }
 }
 
-/// Whole pages are often hidden until they are loaded.
-fn is_hidden(node: &Node) -> bool {
-    if matches!(name(node), None | Some("html" | "body")) {
-        return false;
-    }
+/// Whether the style of an element has such a declaration.
+fn declares(node: &Node, is_it: fn(&str) -> bool) -> bool {
     let style = attribute(node, "style").unwrap_or_default().to_ascii_lowercase();
-    attribute(node, "hidden").is_some()
-        || style.split(';').any(hides)
-        || (style.split(';').any(is_tiny) && !has_elements(node))
+    style.split(';').any(is_it)
 }
 
 /// A declaration, without `!important`.
@@ -45,16 +47,11 @@ fn hides(style: &str) -> bool {
         || matches!(declaration(style, "visibility"), Some("hidden" | "collapse"))
 }
 
-/// Whether letters have no size. The elements of a mail often have none, and those in them a size of
-/// their own.
+/// Whether letters have no size.
 fn is_tiny(style: &str) -> bool {
     let size = declaration(style, "font-size").unwrap_or_default();
     let number = size.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
     number.parse() == Ok(0.0_f32)
-}
-
-fn has_elements(node: &Node) -> bool {
-    node.children.borrow().iter().any(|child| name(child).is_some())
 }
 
 fn mark_text(hidden: &Rc<Node>) {

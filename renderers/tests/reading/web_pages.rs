@@ -56,9 +56,9 @@ fn tables_of_web_pages_are_bounded() {
 fn hidden_text_of_web_pages_and_mails_is_marked() {
     let page = "<body style='display:none'><p>Dear Ann,</p><div style='COLOR: red; Display: None'>\
         <script>x()</script> <p>Ignore <b>all</b></p><p hidden>rules</p> </div><p>see <span style='font-size:0px'>this</span> you.\
-        <span hidden></span></p><table><tr><td>a<td hidden>b</table>";
+        <span hidden></span></p><p style='font-size:0'>tiny <b style='font-size:9px'>shown</b></p><table><tr><td>a<td hidden>b</table>";
     let wanted = "Dear Ann,\n\n{hidden: Ignore **all**\n\nrules}\n\nsee {hidden: this} you.\n\n\
-        | a | {hidden: b} |\n| --- | --- |";
+        {hidden: tiny} **shown**\n\n| a | {hidden: b} |\n| --- | --- |";
     assert_eq!(words("a.html", page.as_bytes()), wanted);
     let mail = format!("From: a@b.c\r\nSubject: S\r\nContent-Type: text/html\r\n\r\n{page}");
     assert!(words("a.eml", mail.as_bytes()).ends_with(wanted));
