@@ -282,6 +282,32 @@ async fn anthropic_requests_mark_what_to_cache() {
     assert_eq!(body["messages"][0]["content"], "Read a");
 }
 
+/// Anthropic rejects calls and results in a request that defines no tools. A summary has none.
+#[tokio::test]
+async fn a_request_without_tools_declares_those_of_earlier_calls_to_anthropic() {
+    let without_tools = |asked: Prompt| Prompt { tools: vec![], ..asked };
+    for provider in ALL {
+        let llm = FakeLlm::start().await;
+        llm.will(llm::text("Done.")).will(llm::text("Done."));
+        let model = model(&llm, provider);
+        ask(&model, &without_tools(after_tools())).await.0.expect("an answer");
+        ask(&model, &without_tools(hello())).await.0.expect("an answer");
+        assert_eq!(llm.problems(), Vec::<String>::new());
+        let requests = llm.requests();
+        let [with_calls, without_calls] = &requests[..] else { panic!("two requests") };
+        if provider == Provider::Anthropic {
+            let tools = with_calls.body["tools"].as_array().expect("tools");
+            let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();
+            assert_eq!(names, ["read_file"]);
+            assert_eq!(with_calls.body["tool_choice"], json!({ "type": "none" }));
+        } else {
+            assert_eq!(with_calls.body.get("tools"), None, "{provider:?}");
+        }
+        assert_eq!(without_calls.body.get("tools"), None, "{provider:?}");
+        assert_eq!(without_calls.body.get("tool_choice"), None, "{provider:?}");
+    }
+}
+
 #[tokio::test]
 async fn temperature_and_the_lower_limit_of_tokens_are_sent() {
     let llm = FakeLlm::start().await;

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{Exchange, arguments, dialogue, temperature, tool_name};
 use crate::{
@@ -25,6 +26,8 @@ pub(super) struct AnthropicBody<'a> {
     system: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<AnthropicTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
     messages: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -33,21 +36,27 @@ pub(super) struct AnthropicBody<'a> {
 
 #[derive(Serialize)]
 struct AnthropicTool<'a> {
-    name: &'a str,
-    input_schema: &'a Value,
+    name: Cow<'a, str>,
+    input_schema: Cow<'a, Value>,
     description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Value>,
 }
 
 pub(super) fn body<'a>(prompt: &'a Prompt, config: &'a ModelConfig) -> AnthropicBody<'a> {
+    let dialogue = dialogue(&prompt.messages);
     let mut tools: Vec<_> = prompt.tools.iter().map(|schema| tool(schema)).collect();
+    let mut tool_choice = None;
+    if tools.is_empty() {
+        tools = used_tools(&dialogue);
+        tool_choice = (!tools.is_empty()).then(|| json!({ "type": "none" }));
+    }
     if let Some(last) = tools.last_mut() {
         last.cache_control = Some(cache_control());
     }
     let system = (!prompt.system.is_empty())
         .then(|| json!([cached(json!({ "type": "text", "text": prompt.system }))]));
-    let mut messages: Vec<Value> = dialogue(&prompt.messages).iter().map(message).collect();
+    let mut messages: Vec<Value> = dialogue.iter().map(message).collect();
     if let Some(last) = messages.last_mut().and_then(|message| message["content"].as_array_mut())
         && let Some(block) = last.pop()
     {
@@ -58,6 +67,7 @@ pub(super) fn body<'a>(prompt: &'a Prompt, config: &'a ModelConfig) -> Anthropic
         stream: true,
         system,
         tools,
+        tool_choice,
         messages: messages.into_iter().map(plain).collect(),
         temperature: temperature(config),
         max_tokens: config.output_limit(prompt),
@@ -75,7 +85,26 @@ fn cache_control() -> Value {
 
 fn tool(schema: &ToolSchema) -> AnthropicTool<'_> {
     let ToolSchema { name, description, parameters } = schema;
-    AnthropicTool { name, input_schema: parameters, description, cache_control: None }
+    let (name, input_schema) = (Cow::Borrowed(name.as_str()), Cow::Borrowed(parameters));
+    AnthropicTool { name, input_schema, description, cache_control: None }
+}
+
+/// The tools of the calls in the dialogue, for a request without tools, such as that for a summary.
+/// The API rejects calls and results in a request that defines no tools.
+fn used_tools(dialogue: &[Exchange<'_>]) -> Vec<AnthropicTool<'static>> {
+    let mut names = BTreeSet::new();
+    for exchange in dialogue {
+        if let Exchange::Assistant { calls, .. } = exchange {
+            names.extend(calls.iter().map(|call| tool_name(&call.tool)));
+        }
+    }
+    let tool = |name| AnthropicTool {
+        name: Cow::Owned(name),
+        input_schema: Cow::Owned(json!({ "type": "object" })),
+        description: "Not available now.",
+        cache_control: None,
+    };
+    names.into_iter().map(tool).collect()
 }
 
 /// Replaces content that is a single unmarked text by a string.
