@@ -45,8 +45,7 @@ pub(super) async fn think(turn: &mut Turn<'_>) -> Result<Flow> {
     if !turn.session.prepared && hooks::any(turn.worker, HookPoint::BeforeLlm) {
         return run_hooks_before(turn).await;
     }
-    let group = turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none();
-    let prompt = prompt::build(&turn.session, &turn.agent, group);
+    let prompt = prompt::build(&turn.session, &turn.agent, is_group(turn));
     let prompt = redacted_prompt(&turn.worker.hooks, &turn.worker.redactor, prompt);
     let prompt = vision::shown(turn, model.as_ref(), prompt).await;
     let (text, growing) = watch::channel(String::new());
@@ -304,6 +303,11 @@ async fn record(turn: &mut Turn<'_>, reply: Reply, before: Vec<Event>) -> Result
     }
 }
 
+/// Whether several people may write.
+fn is_group(turn: &Turn<'_>) -> bool {
+    turn.claimed.place.kind == PlaceKind::Group && turn.claimed.sub_agent.is_none()
+}
+
 async fn give_up(turn: &Turn<'_>, problem: &ModelError) -> Result<Flow> {
     let reason = problem.user_text(turn.claimed.words());
     let cause = match problem {
@@ -332,7 +336,7 @@ pub(super) async fn compact(turn: &Turn<'_>, mut upto: Seq) -> Result<Flow> {
         return turn.fail(no_model(turn)).await;
     };
     let reply = loop {
-        let prompt = prompt::summarise(&turn.session, &turn.agent, upto);
+        let prompt = prompt::summarise(&turn.session, &turn.agent, upto, is_group(turn));
         let prompt = redacted_prompt(&turn.worker.hooks, &turn.worker.redactor, prompt);
         let prompt = vision::shown(turn, model.as_ref(), prompt).await;
         let replied = tokio::select! {
