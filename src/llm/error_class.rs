@@ -45,7 +45,8 @@ pub(super) struct FailedResponse<'a> {
 pub(super) fn refused(answer: &FailedResponse<'_>, config: &ModelConfig) -> ModelError {
     let (status, name) = (answer.status.as_u16(), config.name());
     let said = quote(answer.body, config);
-    if too_long(answer.body) {
+    // A rate limit may count tokens too: "Too many tokens, please wait before trying again."
+    if status != 429 && too_long(answer.body) {
         return ModelError::TooLong(said);
     }
     match status {
@@ -159,7 +160,7 @@ fn in_the_stream(body: &Value, config: &ModelConfig) -> ModelError {
     let text = body.to_string();
     let said = quote(&text, config);
     let name = config.name();
-    if too_long(&text) {
+    if too_long(&text) && !is_rate_limit(&text) {
         ModelError::TooLong(said)
     } else if text.contains("request_too_large") {
         ModelError::TooLarge(said)
@@ -217,9 +218,12 @@ fn filtered(body: &str) -> bool {
 }
 
 fn is_overloaded(body: &str) -> bool {
-    const SIGNS: [&str; 5] =
-        ["overloaded", "rate_limit", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "timeout"];
-    SIGNS.iter().any(|sign| body.contains(sign))
+    is_rate_limit(body) || ["overloaded", "UNAVAILABLE", "timeout"].iter().any(|s| body.contains(s))
+}
+
+/// Whether waiting helps, as there were too many requests or tokens within some time.
+fn is_rate_limit(body: &str) -> bool {
+    ["rate_limit", "RESOURCE_EXHAUSTED", "Throttling"].iter().any(|s| body.contains(s))
 }
 
 fn out_of_credit(body: &str) -> bool {

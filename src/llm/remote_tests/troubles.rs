@@ -73,6 +73,20 @@ async fn a_prompt_that_is_too_long_is_recognised() {
     }
 }
 
+/// These are the words of Amazon Bedrock, which gateways pass on.
+#[tokio::test]
+async fn a_rate_limit_of_tokens_does_not_shorten_the_prompt() {
+    let message = "Too many tokens, please wait before trying again.";
+    for provider in ALL {
+        let limited = refused(provider, llm::refuse(429, "rate_limit_error", message)).await;
+        assert!(matches!(limited, ModelError::Retry { .. }), "{limited}");
+    }
+    let error = json!({ "error": { "type": "rate_limit_error", "message": message } });
+    let event = format!("data: {error}\n\n").into_bytes();
+    let limited = refused(Provider::OpenAi, llm::raw("text/event-stream", event)).await;
+    assert!(matches!(limited, ModelError::Retry { .. }), "{limited}");
+}
+
 #[tokio::test]
 async fn a_refusal_says_what_to_do_and_never_the_key() {
     let message = format!("Incorrect API key provided: {KEY}.");
