@@ -7,6 +7,7 @@
 use reqwest::{StatusCode, header::HeaderMap};
 use secrecy::ExposeSecret;
 use serde_json::Value;
+use std::time::Duration;
 
 use super::{ModelError, decode::Broken, vendor::ModelConfig};
 use crate::retry_after::retry_after;
@@ -59,7 +60,7 @@ pub(super) fn refused(answer: &FailedResponse<'_>, config: &ModelConfig) -> Mode
             config.key_hint()
         )),
         408 | 409 | 425 | 429 | 500..=599 => ModelError::Retry {
-            after: retry_after(answer.headers, None),
+            after: retry_after(answer.headers, None).or_else(|| retry_delay(answer.body)),
             reason: format!("{name} is overloaded or down ({status})"),
         },
         401 | 403 => no_key(status, config),
@@ -82,6 +83,16 @@ pub(super) fn refused(answer: &FailedResponse<'_>, config: &ModelConfig) -> Mode
             "{name} rejects the request ({status}): check `model` and its options. It says: {said}"
         )),
     }
+}
+
+/// The delay that Gemini requests in the body, such as `34.5s`. It sends no `Retry-After`.
+fn retry_delay(body: &str) -> Option<Duration> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    // Its interface that is compatible with OpenAI's sends a list.
+    let details = ["/error/details", "/0/error/details"].iter().find_map(|p| body.pointer(p))?;
+    let mut details = details.as_array()?.iter();
+    let delay = details.find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 fn no_key(status: u16, config: &ModelConfig) -> ModelError {

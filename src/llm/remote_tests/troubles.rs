@@ -73,6 +73,24 @@ async fn a_prompt_that_is_too_long_is_recognised() {
     }
 }
 
+#[tokio::test]
+async fn an_overload_is_retried_when_the_body_of_the_error_says() {
+    let kind = |name: &str| format!("type.googleapis.com/google.rpc.{name}");
+    let details = json!([
+        { "@type": kind("QuotaFailure"), "violations": [] },
+        { "@type": kind("RetryInfo"), "retryDelay": "34.5s" },
+    ]);
+    let error = json!({ "error": { "code": 429, "message": "Slow down.", "details": details } });
+    for body in [error.to_string(), json!([error]).to_string()] {
+        for provider in [Provider::Gemini, Provider::OpenAi] {
+            let answer = llm::raw_with_status(429, "application/json", body.clone());
+            let busy = refused(provider, answer).await;
+            let ModelError::Retry { after, .. } = busy else { panic!("{busy}") };
+            assert_eq!(after, Some(Duration::from_millis(34_500)), "{body}");
+        }
+    }
+}
+
 /// These are the words of Amazon Bedrock, which gateways pass on.
 #[tokio::test]
 async fn a_rate_limit_of_tokens_does_not_shorten_the_prompt() {
