@@ -7,6 +7,9 @@ use serde_json::json;
 use super::vendor::Provider;
 use crate::journal::{event::Call, ids::CallId};
 
+/// The maximum length of an id that OpenAI accepts.
+const ID_CHARS: usize = 40;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ModelCallId {
     pub id: String,
@@ -33,7 +36,7 @@ impl ModelCallId {
             return theirs;
         }
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let fits = !theirs.id.is_empty() && theirs.id.chars().all(is_allowed);
+        let fits = (1..=ID_CHARS).contains(&theirs.id.len()) && theirs.id.chars().all(is_allowed);
         let id = if fits { theirs.id } else { call.id.as_str().to_owned() };
         Self { id, signatures: None }
     }
@@ -77,6 +80,9 @@ mod tests {
         assert_eq!(sent("call#a#0"), "01");
         assert_eq!(sent(""), "01");
         assert_eq!(sent("toolu_Ab-9"), "toolu_Ab-9");
+        let of_vllm = format!("chatcmpl-tool-{}", "0".repeat(32));
+        assert_eq!(sent(&of_vllm), "01", "it is too long for OpenAI");
+        assert_eq!(sent(&"a".repeat(40)), "a".repeat(40));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Turns the draft of an answer into a reply, or into an error.
 
+use std::collections::BTreeSet;
+
 use super::{
     ModelError, Reply,
     decode::{
@@ -12,7 +14,8 @@ use crate::journal::{event::Call, ids::CallId};
 
 /// `limit` is the maximum number of output tokens that the request set.
 pub(super) fn reply(draft: Draft, limit: u32) -> Result<Reply, ModelError> {
-    let Draft { mut text, calls: drafts, usage, stop, .. } = draft;
+    let Draft { mut text, calls: mut drafts, usage, stop, .. } = draft;
+    forget_repeated_ids(&mut drafts);
     let stop = stop.unwrap_or(Stop::Complete);
     let is_cut = match stop {
         Stop::Length | Stop::ContextFull => IsCut::Yes,
@@ -53,6 +56,16 @@ pub(super) fn reply(draft: Draft, limit: u32) -> Result<Reply, ModelError> {
         Stop::Complete | Stop::Length | Stop::ContextFull => {}
     }
     Ok(Reply { text, calls, usage, by: None })
+}
+
+/// Providers reject two calls with the same id, so all but the first get one of ours.
+fn forget_repeated_ids(drafts: &mut [CallDraft]) {
+    let mut known = BTreeSet::new();
+    for draft in drafts {
+        if !known.insert(draft.id.clone()) {
+            draft.id.clear();
+        }
+    }
 }
 
 fn call(mut draft: CallDraft, is_cut: IsCut) -> Call {

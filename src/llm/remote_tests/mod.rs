@@ -183,6 +183,23 @@ async fn several_calls_of_one_answer_have_ids_of_ours_and_of_theirs() {
     }
 }
 
+#[tokio::test]
+async fn calls_of_one_answer_with_the_same_id_go_back_with_different_ones() {
+    for provider in BOTH {
+        let llm = FakeLlm::start().await;
+        let turn = llm::text("").call("call_aaaaaa", "read_file", "{\"path\":\"a\"}").call(
+            "call_aaaaaa",
+            "read_file",
+            "{\"path\":\"b\"}",
+        );
+        llm.will(turn);
+        let answer = ask(&model(&llm, provider), &hello()).await.0.expect("an answer");
+        let [one, two] = &answer.calls[..] else { panic!("{answer:?}") };
+        assert_eq!((&one.arguments["path"], &two.arguments["path"]), (&json!("a"), &json!("b")));
+        assert_eq!((one.model_id.as_str(), &two.model_id), ("call_aaaaaa", &two.id.to_string()));
+    }
+}
+
 /// Gemini and Ollama send the arguments as objects, and no ids.
 #[tokio::test]
 async fn several_calls_without_ids_get_ids_and_their_results_go_back() {
