@@ -131,17 +131,18 @@ fn by_calendar(
 ) -> Result<(Recurrence, DateTime<Utc>), ScheduleError> {
     let pattern = pattern.trim().to_owned();
     let times = parsed(&pattern)?;
-    let mut due = None;
-    let mut last = now.with_timezone(&zone);
+    let due = times.find_next_occurrence(&now.with_timezone(&zone), false);
+    let due = due.map_err(|_| ScheduleError::NeverOccurs(pattern.clone()))?.with_timezone(&Utc);
+    // In UTC, because a day on which clocks go forward has 23 hours elsewhere.
+    let mut last = None;
+    let mut after = now;
     for _ in 0..LOOKED_AT {
-        let Ok(next) = times.find_next_occurrence(&last, false) else { break };
-        if due.is_some() {
+        let Ok(next) = times.find_next_occurrence(&after, false) else { break };
+        if let Some(last) = last.replace(next) {
             long_enough(next - last, shortest)?;
         }
-        due = due.or(Some(next.with_timezone(&Utc)));
-        last = next;
+        after = next;
     }
-    let due = due.ok_or_else(|| ScheduleError::NeverOccurs(pattern.clone()))?;
     Ok((Recurrence::Cron { pattern, zone: zone.name().to_owned() }, due))
 }
 
@@ -295,6 +296,20 @@ mod tests {
         let too_often = hourly(cron("0,30 9 * * *")).unwrap_err();
         assert_eq!(too_often, ScheduleError::TooOften { shortest: "1h".into() });
         assert!(hourly(cron("0 * * * *")).is_ok());
+    }
+
+    /// A daily time is not more frequent than once a day, although one day has 23 hours.
+    #[test]
+    fn the_change_of_clocks_does_not_count_as_a_shorter_interval() {
+        let (zone, now) = (Tz::Europe__Berlin, utc("2026-03-20T12:00:00Z"));
+        let daily = |pattern| plan(&cron(pattern), zone, TimeDelta::days(1), now);
+        for pattern in ["0 9 * * *", "30 2 * * *", "0 0 * * *"] {
+            assert!(daily(pattern).is_ok(), "{pattern}");
+        }
+        let (_, due) = daily("0 9 * * *").unwrap();
+        assert_eq!(due, utc("2026-03-21T08:00:00Z"));
+        let too_often = daily("0 9,10 * * *").unwrap_err();
+        assert_eq!(too_often, ScheduleError::TooOften { shortest: "1day".into() });
     }
 
     /// The clocks go forward: 02:00 … 02:59 is missing on 29 March 2026.
