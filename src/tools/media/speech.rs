@@ -197,10 +197,13 @@ impl TextToSpeech {
         let data = sound["data"].as_str().unwrap_or_default();
         let samples = STANDARD.decode(data);
         let samples = samples.map_err(|_| self.service.failed("sent invalid Base64"))?;
-        if Recording::of(&samples, None).is_some() || samples.is_empty() {
+        let kind = sound["mimeType"].as_str().unwrap_or_default();
+        // Samples may begin like the header of an MP3: two bytes 0xff are -1.
+        let is_pcm =
+            ["audio/l16", "audio/pcm"].iter().any(|of| kind.to_lowercase().starts_with(*of));
+        if samples.is_empty() || (!is_pcm && Recording::of(&samples, None).is_some()) {
             return Ok(samples);
         }
-        let kind = sound["mimeType"].as_str().unwrap_or_default();
         let rate = kind.split(';').find_map(|part| part.trim().strip_prefix("rate=")?.parse().ok());
         Ok(audio::wav(&samples, rate.unwrap_or(PCM_RATE)))
     }
@@ -252,6 +255,20 @@ mod tests {
             (&json!("nova"), &json!("calm"))
         );
         assert_eq!(openai.approval(&hello), ApprovalMode::UnlessAllowed);
+    }
+
+    /// The first sample of near silence is often -1, which begins like the header of an MP3.
+    #[tokio::test]
+    async fn samples_that_begin_like_an_mp3_become_a_wav_file() {
+        let fake = FakeMedia::start().await;
+        let gemini = tool(&fake, MediaProvider::Gemini);
+        let data = STANDARD.encode([0xff, 0xff, 0x00, 0x00]);
+        let sound = json!({ "mimeType": "audio/L16;codec=pcm;rate=24000", "data": data });
+        let content = json!({ "role": "model", "parts": [{ "inlineData": sound }] });
+        let body = json!({ "candidates": [{ "content": content, "finishReason": "STOP" }] });
+        fake.fails_next(Fault { body, ..Fault::status(200) });
+        let output = ToolFixture::new().runs(&gemini, json!({ "text": "x" })).await.unwrap();
+        assert_eq!(output.attachments[0].name, "audio.wav");
     }
 
     #[tokio::test]
