@@ -10,10 +10,7 @@ use rmcp::{
     service::ServiceError,
 };
 use serde_json::Value;
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use super::{
     DISCOVER_FOR, McpConfig, SILENT_FOR, Server, session,
@@ -133,11 +130,11 @@ impl PromptCommand {
     }
 
     /// The arguments in a text: `name=value` pairs, or the values in order. A value with spaces is in
-    /// quotes, or is the last one.
+    /// quotes, or is the last one. A value of several words stays as it is written.
     fn arguments(&self, text: &str) -> Option<BTreeMap<String, String>> {
         let words = words(text);
-        let is_pairs = words.iter().any(|word| self.pair(word).is_some());
-        let given = if is_pairs { self.pairs(&words)? } else { self.in_order(text, words)? };
+        let is_pairs = words.iter().any(|word| self.pair(&word.text).is_some());
+        let given = if is_pairs { self.pairs(text, &words)? } else { self.in_order(text, &words)? };
         let is_missing = |p: &PromptParameter| p.is_required && !given.contains_key(&p.name);
         (!self.parameters.iter().any(is_missing)).then_some(given)
     }
@@ -147,66 +144,60 @@ impl PromptCommand {
         self.parameters.iter().any(|known| known.name == name).then_some((name, value))
     }
 
-    fn pairs(&self, words: &[String]) -> Option<BTreeMap<String, String>> {
-        let (mut given, mut last) = (BTreeMap::new(), None::<String>);
-        for word in words {
-            match (self.pair(word), &last) {
-                (Some((name, value)), _) => {
-                    match given.entry(name.to_owned()) {
-                        Entry::Vacant(free) => {
-                            free.insert(value.to_owned());
-                        }
-                        Entry::Occupied(_) => return None,
-                    }
-                    last = Some(name.to_owned());
-                }
-                (None, Some(name)) => {
-                    let value: &mut String = given.get_mut(name)?;
-                    value.push(' ');
-                    value.push_str(word);
-                }
-                (None, None) => return None,
+    fn pairs(&self, text: &str, words: &[PromptWord]) -> Option<BTreeMap<String, String>> {
+        let mut given = BTreeMap::new();
+        let mut rest = words;
+        while let Some((first, behind)) = rest.split_first() {
+            let (name, value) = self.pair(&first.text)?;
+            let more = behind.iter().take_while(|word| self.pair(&word.text).is_none()).count();
+            let value = match behind[..more].last() {
+                None => value,
+                Some(last) => text[first.at.start..last.at.end].split_once('=')?.1,
+            };
+            if given.insert(name.to_owned(), value.to_owned()).is_some() {
+                return None;
             }
+            rest = &behind[more..];
         }
         Some(given)
     }
 
-    fn in_order(&self, text: &str, mut words: Vec<String>) -> Option<BTreeMap<String, String>> {
+    fn in_order(&self, text: &str, words: &[PromptWord]) -> Option<BTreeMap<String, String>> {
         let Some(before_last) = self.parameters.len().checked_sub(1) else {
             return words.is_empty().then(BTreeMap::new);
         };
-        if before_last == 0 && words.len() > 1 {
-            words = vec![text.to_owned()];
-        }
-        if words.len() > before_last + 1 {
-            let last = words.split_off(before_last).join(" ");
-            words.push(last);
-        }
-        Some(self.parameters.iter().map(|known| known.name.clone()).zip(words).collect())
+        let values = words.iter().enumerate().map(|(at, word)| {
+            let is_rest = at == before_last && words.len() > before_last + 1;
+            if is_rest { text[word.at.start..].to_owned() } else { word.text.clone() }
+        });
+        Some(self.parameters.iter().map(|known| known.name.clone()).zip(values).collect())
     }
 }
 
+/// A word of a text, without the quotes around it or its value, and where it is in the text.
+struct PromptWord {
+    text: String,
+    at: Range<usize>,
+}
+
 /// The words of a text; quotes keep spaces together.
-fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut is_quoted, mut begun) = (Vec::new(), String::new(), false, false);
-    for c in text.chars() {
-        match c {
-            '"' => (is_quoted, begun) = (!is_quoted, true),
-            c if c.is_whitespace() && !is_quoted => {
-                if begun {
-                    words.push(std::mem::take(&mut word));
-                }
-                begun = false;
-            }
-            c => {
-                word.push(c);
-                begun = true;
-            }
+fn words(text: &str) -> Vec<PromptWord> {
+    let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<PromptWord>, false);
+    for (at, c) in text.char_indices() {
+        if c.is_whitespace() && !is_quoted {
+            words.extend(word.take());
+            continue;
+        }
+        let word = word.get_or_insert_with(|| PromptWord { text: String::new(), at: at..at });
+        word.at.end = at + c.len_utf8();
+        let opens = word.text.is_empty() || word.text.find('=') == Some(word.text.len() - 1);
+        if c == '"' && (is_quoted || opens) {
+            is_quoted = !is_quoted;
+        } else {
+            word.text.push(c);
         }
     }
-    if begun {
-        words.push(word);
-    }
+    words.extend(word);
     words
 }
 
@@ -344,6 +335,18 @@ mod tests {
         let none = command(&json!([]));
         assert_eq!(arguments(&none, "/my_git:review"), Some(json!({})));
         assert_eq!(arguments(&none, "/my_git:review x"), Some(json!("/my_git:review")));
+    }
+
+    #[test]
+    fn a_value_of_several_words_stays_as_it_is_written() {
+        let two = command(&json!([{ "name": "style" }, { "name": "code" }]));
+        let code = "fn a() {\n    print(\"b  c\");\n}";
+        for text in [format!("style=terse code={code}"), format!("terse {code}")] {
+            let given = arguments(&two, &format!("/my_git:review {text}"));
+            assert_eq!(given, Some(json!({ "style": "terse", "code": code })), "{text}");
+        }
+        let quoted = arguments(&two, "/my_git:review code=a(\"b\") style=\"very terse\"");
+        assert_eq!(quoted, Some(json!({ "style": "very terse", "code": "a(\"b\")" })));
     }
 
     #[test]
