@@ -27,6 +27,8 @@ const IN_A_REQUEST: usize = 16;
 /// The maximum length of a memory that is embedded, in characters. In any script, it is within the
 /// 8,192 tokens of OpenAI's models.
 const READ_CHARS: usize = 4_000;
+/// If the model rejects even this length, the text is not embedded.
+const LEAST_CHARS: usize = 250;
 /// How long a search waits for the model.
 const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Memories with a lower cosine similarity are unrelated.
@@ -98,7 +100,7 @@ impl Meaning {
     ) -> Result<(Vec<String>, Usage)> {
         let by = Instant::now() + EMBEDDING_TIMEOUT;
         let mut usage = Usage::default();
-        let wanted = self.embed(vec![query], by, &mut usage).await?.remove(0);
+        let wanted = self.embed_beginning(query, by, &mut usage).await?.remove(0);
         if let Err(problem) = self.read_on(memory_scope, by, &mut usage).await {
             let problem = format!("{problem:#}");
             tracing::warn!(problem, "some memories have no embedding yet");
@@ -135,8 +137,8 @@ impl Meaning {
         Ok(())
     }
 
-    /// Embeds memories one at a time. If the model rejects one, it gets an empty embedding and is
-    /// not sent again.
+    /// Embeds memories one at a time. If the model rejects one, whatever its length, it gets an
+    /// empty embedding and is not sent again.
     async fn read_each(
         &self,
         part: &[UnembeddedMemory],
@@ -144,13 +146,31 @@ impl Meaning {
         usage: &mut Usage,
     ) -> Result<()> {
         for memory in part {
-            let read = match self.embed(vec![&memory.content], by, usage).await {
+            let read = match self.embed_beginning(&memory.content, by, usage).await {
                 Err(problem) if is_rejected(&problem) => vec![Vec::new()],
                 read => read?,
             };
             self.keep(std::slice::from_ref(memory), read).await?;
         }
         Ok(())
+    }
+
+    /// Embeds as much of the beginning of a text as the model accepts.
+    async fn embed_beginning(
+        &self,
+        text: &str,
+        by: Instant,
+        usage: &mut Usage,
+    ) -> Result<Vec<Vec<f32>>> {
+        let text = text.trim();
+        let mut chars = text.chars().count().min(READ_CHARS);
+        loop {
+            let beginning: String = text.chars().take(chars).collect();
+            match self.embed(vec![beginning.as_str()], by, usage).await {
+                Err(problem) if is_too_long(&problem) && chars > LEAST_CHARS => chars /= 2,
+                read => return read,
+            }
+        }
     }
 
     async fn embed(
@@ -184,8 +204,15 @@ impl Meaning {
     }
 }
 
+/// Whether the model would reject the same text again.
 fn is_rejected(problem: &anyhow::Error) -> bool {
-    matches!(problem.downcast_ref(), Some(ModelError::Rejected(_)))
+    let is_refused =
+        matches!(problem.downcast_ref(), Some(ModelError::Rejected(_) | ModelError::Filtered(_)));
+    is_refused || is_too_long(problem)
+}
+
+fn is_too_long(problem: &anyhow::Error) -> bool {
+    problem.downcast_ref::<ModelError>().is_some_and(ModelError::is_size)
 }
 
 fn closest(wanted: &[f32], all: Vec<EmbeddedMemory>, limit: usize) -> Vec<String> {

@@ -347,6 +347,23 @@ story! {
 }
 
 story! {
+    /// Of a memory that is too long for the model, the beginning is embedded.
+    async fn a_memory_that_is_too_long_for_the_model_is_found_by_its_beginning(world: &mut World) {
+        let vendor = reads_meanings(world).await;
+        vendor.embeds_at_most(1_000);
+        let long = format!("They make honey. {}", "Yes. ".repeat(1_000));
+        ann_has_it(world, "memory_store", stored("bees.md", &long)).await;
+        ann_has_it(world, "memory_store", stored("cake.md", "It has honey.")).await;
+        let search = json!({ "query": "something sweet" });
+        let (_, found) = ann_has_it(world, "memory_search", search.clone()).await;
+        assert!(found.contains("[bees.md") && found.contains("[cake.md"), "{found}");
+        let requests = vendor.requests().len();
+        ann_has_it(world, "memory_search", search).await;
+        assert_eq!(vendor.requests().len(), requests + 1, "only the query is embedded again");
+    }
+}
+
+story! {
     /// With an embedding model a search also finds by meaning, includes new memories and excludes
     /// deleted ones; while the model is unavailable, words are used.
     /// Proves IC-49.

@@ -152,6 +152,8 @@ struct Script {
     forgetful: bool,
     /// Words that mean the same, for embeddings; without any, these are refused.
     meanings: Vec<Vec<&'static str>>,
+    /// The maximum length of a text that is embedded, in characters.
+    embedded_chars: Option<usize>,
     problems: Vec<String>,
 }
 
@@ -208,6 +210,12 @@ impl FakeLlm {
     /// From now on it knows these words, and which of them mean the same.
     pub fn knows(&self, meanings: &[&[&'static str]]) -> &Self {
         open(&self.script).meanings = meanings.iter().map(|words| words.to_vec()).collect();
+        self
+    }
+
+    /// From now on it embeds no longer texts, as models with a short context.
+    pub fn embeds_at_most(&self, chars: usize) -> &Self {
+        open(&self.script).embedded_chars = Some(chars);
         self
     }
 
@@ -327,6 +335,11 @@ fn embedded(script: &Shared, uri: Uri, headers: HeaderMap, body: &Bytes) -> Resp
         return refusal(400, &Wire::OpenAi.error("invalid_request_error", "a special token"), &[]);
     }
     let texts = body["input"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let limit = script.embedded_chars.unwrap_or(usize::MAX);
+    if texts.clone().any(|text| text.chars().count() > limit) {
+        let problem = "This model's maximum context length is 512 tokens";
+        return refusal(400, &Wire::OpenAi.error("invalid_request_error", problem), &[]);
+    }
     let means = |text: &str| -> Vec<f32> {
         let says = |words: &Vec<&str>| words.iter().any(|word| text.contains(word));
         script.meanings.iter().map(|words| if says(words) { 1.0 } else { 0.0 }).collect()
