@@ -23,6 +23,10 @@ QUESTION = {
 }
 
 
+class Refused(Exception):
+    """The error that a call ends with."""
+
+
 def say(**message):
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
@@ -105,6 +109,10 @@ def call(params, messages):
             while answer.get("id") != 99:
                 answer = next(messages)
             return text(json.dumps(answer["result"]))
+        case "sign_in":
+            page = {"mode": "url", "elicitationId": "7", "url": "https://example.org/sign-in"}
+            pages = {"elicitations": [page | {"message": "Sign in first."}]}
+            raise Refused({"code": -32042, "message": "Not signed in.", "data": pages})
         case "grow":
             more = {"name": "new", "inputSchema": {"type": "object"}}
             (folder / "tools.json").write_text(json.dumps(tools() + [more]))
@@ -132,7 +140,11 @@ for message in messages:
                 time.sleep(0.01)
             result = {"tools": tools()}
         case "tools/call":
-            result = call(message["params"], messages)
+            try:
+                result = call(message["params"], messages)
+            except Refused as refused:
+                result = None
+                say(id=message["id"], error=refused.args[0])
         case "resources/list":
             result = {"resources": resources()}
         case "resources/read":

@@ -3,8 +3,8 @@
 use futures::FutureExt as _;
 use rmcp::{
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
-        InputRequiredResult, ServerResult,
+        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ElicitRequestParams,
+        ElicitationAction, ErrorData, InputRequest, InputRequiredResult, ServerResult,
     },
     service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError},
 };
@@ -16,6 +16,10 @@ use super::{
     session::{Fault, McpSession},
 };
 use crate::tools::ToolError;
+
+/// The code of the error that a person has to open a page before the call can run
+/// (`URLElicitationRequiredError` of version 2025-11-25).
+const PAGE_REQUIRED: i32 = -32042;
 
 /// How often a server may request further input before it answers.
 const ROUNDS: usize = 4;
@@ -31,7 +35,13 @@ pub(super) async fn call(
     let rounds = async {
         for _ in 0..ROUNDS {
             let answer = ask(session, wanted.clone(), ongoing).await?;
-            match answer.map_err(|error| Fault::of(config, error))? {
+            let answer = match answer {
+                Err(ServiceError::McpError(error)) if error.code.0 == PAGE_REQUIRED => {
+                    return Err(Fault::Reported(page_required(&error, ongoing).await));
+                }
+                answer => answer.map_err(|error| Fault::of(config, error))?,
+            };
+            match answer {
                 ServerResult::CallToolResult(result) => return Ok(result),
                 ServerResult::InputRequiredResult(more) => {
                     fetch(more, ongoing, &mut wanted).await?;
@@ -105,6 +115,29 @@ impl Drop for RunningCall<'_> {
         let word = handle.cancel(Some("no longer needed".to_owned()));
         let _ = tokio::task::unconstrained(word).now_or_never();
     }
+}
+
+/// Shows the pages to the person. The call is not repeated at once, because only the person knows
+/// when everything is done there.
+async fn page_required(error: &ErrorData, ongoing: &InFlightCall) -> ToolError {
+    let pages = error.data.as_ref().and_then(|data| data.get("elicitations")?.as_array());
+    let (mut opened, mut not_opened) = (0, 0);
+    for page in pages.into_iter().flatten() {
+        let page = serde_json::from_value(page.clone());
+        let Ok(page @ ElicitRequestParams::UrlElicitationParams { .. }) = page else { continue };
+        match ongoing.ask(&page).await.action {
+            ElicitationAction::Accept => opened += 1,
+            _ => not_opened += 1,
+        }
+    }
+    let how = match (opened, not_opened) {
+        (1.., 0) => {
+            "The person was shown the address of a page that the server requires, and opens it. \
+                Make the same call again once they say that they have finished there."
+        }
+        _ => "The server requires that a person opens a page, and nobody has agreed to that.",
+    };
+    ToolError::ExecutionFailed(format!("The call has not run: {} {how}", error.message))
 }
 
 /// Elicitation in the new protocol: the answers are sent with the repeated call.

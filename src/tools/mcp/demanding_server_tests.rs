@@ -96,6 +96,31 @@ async fn the_elicitations_of_a_call_are_limited() {
     assert!(result.starts_with("20 accept 5 decline\n[The server asked, and"), "{result}");
 }
 
+/// A server may refuse a call until a person has opened a page: the person gets its address, and
+/// the model learns what to do.
+#[tokio::test]
+async fn a_page_that_a_call_requires_is_shown_to_the_person() {
+    let fixture = McpFixture::new().await;
+    let tools = tools_of(&fixture, &["sign_in"]).await;
+    let (place, mut received) = attended();
+    let person = async {
+        let Some(ElicitationRequest::Prompt(elicitation)) = received.recv().await else {
+            panic!("nobody is asked");
+        };
+        let opens = elicitation.prompt.options[0].clone();
+        elicitation.answer.send(ElicitationAnswer::Given(opens)).expect("somebody waits");
+        elicitation.prompt.asked.address
+    };
+    let call = named(&tools, "m_sign_in").run(json!({}), &place.context);
+    let (result, address) = tokio::join!(call, person);
+    assert_eq!(address.as_deref(), Some("https://example.org/sign-in"));
+    let refused = result.expect_err("it has not run").to_string();
+    assert!(refused.contains("The call has not run: Not signed in."), "{refused}");
+    assert!(refused.contains("Make the same call again"), "{refused}");
+    let refused = run(&tools, "m_sign_in", json!({})).await.expect_err("nobody can open it");
+    assert!(refused.to_string().contains("nobody has agreed to that"), "{refused}");
+}
+
 /// A server that sends requests and does not read the replies is disconnected, before they fill the
 /// memory. Another call uses a new connection.
 #[tokio::test]
