@@ -3,7 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, secret::Secret};
+use crate::{
+    config::{Config, secret::Secret},
+    store::db::{backup, modes},
+};
 
 /// Credentials and shell histories in home folders.
 const HOME_PATHS: [&str; 28] = [
@@ -44,10 +47,8 @@ pub(super) fn hidden(config: &Config) -> Vec<PathBuf> {
         Secret::Plain(_) | Secret::Env { .. } => None,
     });
     let workspaces = config.agents.iter().filter_map(|agent| agent.workspace.clone());
-    let url = config.store_url();
-    let database = url.strip_prefix("sqlite://").map(|path| path.split('?').next().unwrap_or(path));
-    let database =
-        database.map(|path| ["", "-wal", "-shm"].map(|end| format!("{path}{end}").into()));
+    let database = backup::file_of(&config.store_url());
+    let database = database.into_iter().flat_map(|file| modes::database_files(&file));
     let beside = config.file.parent().unwrap_or(Path::new("")).join(".env");
     let home = std::env::home_dir();
     let at_home = home.iter().flat_map(|home| HOME_PATHS.iter().map(|name| home.join(name)));
@@ -55,7 +56,7 @@ pub(super) fn hidden(config: &Config) -> Vec<PathBuf> {
         .into_iter()
         .chain(secrets)
         .chain(workspaces)
-        .chain(database.into_iter().flatten())
+        .chain(database)
         .chain(at_home)
         .map(|path| absolute(&path))
         .collect()
@@ -97,5 +98,19 @@ mod tests {
         }
         let ssh = std::env::home_dir().unwrap().join(".ssh");
         assert!(hidden.contains(&absolute(&ssh)));
+    }
+
+    #[test]
+    fn a_database_is_hidden_however_its_address_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().canonicalize().unwrap().join("other.db");
+        let shown = file.display();
+        for url in [format!("sqlite:{shown}"), format!("sqlite://{shown}?mode=rwc")] {
+            let variables = [("COUNTERSIGN__STORE__URL".to_owned(), url.clone())].into();
+            let hidden = hidden(&Config::load(None, &variables).unwrap());
+            for path in modes::database_files(&file) {
+                assert!(hidden.contains(&path), "{url}: {path:?} is not among {hidden:?}");
+            }
+        }
     }
 }
