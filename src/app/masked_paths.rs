@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::{secret_files::SECRETS, settings_file};
 use crate::{
     config::{Config, secret::Secret},
     store::db::{backup, modes},
@@ -50,10 +51,15 @@ pub(super) fn hidden(config: &Config) -> Vec<PathBuf> {
     let database = backup::file_of(&config.store_url());
     let database = database.into_iter().flat_map(|file| modes::database_files(&file));
     let beside = config.file.parent().unwrap_or(Path::new("")).join(".env");
+    // Secrets that are not used any more, and earlier versions of the file.
+    let file = absolute(&config.file);
+    let earlier = settings_file::backups(&file).unwrap_or_default();
+    let unused = file.parent().unwrap_or(Path::new("")).join(SECRETS);
     let home = std::env::home_dir();
     let at_home = home.iter().flat_map(|home| HOME_PATHS.iter().map(|name| home.join(name)));
-    [config.data_dir.clone(), config.file.clone(), beside, ".env".into()]
+    [config.data_dir.clone(), config.file.clone(), beside, ".env".into(), unused]
         .into_iter()
+        .chain(earlier)
         .chain(secrets)
         .chain(workspaces)
         .chain(database)
@@ -109,8 +115,26 @@ mod tests {
             let variables = [("COUNTERSIGN__STORE__URL".to_owned(), url.clone())].into();
             let hidden = hidden(&Config::load(None, &variables).unwrap());
             for path in modes::database_files(&file) {
-                assert!(hidden.contains(&path), "{url}: {path:?} is not among {hidden:?}");
+                assert!(
+                    hidden.contains(&path),
+                    "{url}: {} is not among {hidden:?}",
+                    path.display()
+                );
             }
+        }
+    }
+
+    #[test]
+    fn earlier_versions_and_secrets_of_the_configuration_are_hidden() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        let (file, backup) = (at("cs.toml"), at("cs.toml.backup-20260504-100000-000"));
+        for file in [&file, &backup] {
+            std::fs::write(file, "").unwrap();
+        }
+        let hidden = hidden(&Config::load(Some(&file), &<_>::default()).unwrap());
+        for path in [file, backup, at("secrets")] {
+            assert!(hidden.contains(&path), "{} is not among {hidden:?}", path.display());
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The folder, relative to the configuration file.
-const SECRETS: &str = "secrets";
+pub(super) const SECRETS: &str = "secrets";
 
 /// A name, relative to `folder`, that no file has, since another configuration may use that file.
 pub fn unused_name(folder: &Path, name: &str) -> String {

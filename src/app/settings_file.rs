@@ -301,11 +301,23 @@ async fn record(store: &Store, fact: Fact) -> Result<()> {
 
 /// Copies the file, with its permissions, and removes the oldest backups.
 fn back_up(target: &Path) -> Result<String> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let prefix = format!("{name}.backup-");
     let at = SystemClock.now().format("%Y%m%d-%H%M%S-%3f");
-    let backup = target.with_file_name(format!("{prefix}{at}"));
+    let backup = target.with_file_name(format!("{}{at}", backup_prefix(target)));
     fs::copy(target, &backup).with_context(|| format!("writing {}", backup.display()))?;
+    for old in backups(target)?.iter().rev().skip(BACKUPS) {
+        fs::remove_file(old).with_context(|| format!("removing {}", old.display()))?;
+    }
+    Ok(backup.file_name().unwrap_or_default().to_string_lossy().into_owned())
+}
+
+/// The beginning of the names of backups.
+fn backup_prefix(target: &Path) -> String {
+    format!("{}.backup-", target.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// The backups of the file, the oldest first. They may contain secrets.
+pub(super) fn backups(target: &Path) -> io::Result<Vec<PathBuf>> {
+    let prefix = backup_prefix(target);
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let there = fs::read_dir(folder.unwrap_or(Path::new(".")))?.flatten().map(|one| one.path());
     let is_backup = |path: &PathBuf| {
@@ -313,10 +325,7 @@ fn back_up(target: &Path) -> Result<String> {
     };
     let mut backups: Vec<_> = there.filter(is_backup).collect();
     backups.sort();
-    for old in backups.iter().rev().skip(BACKUPS) {
-        fs::remove_file(old).with_context(|| format!("removing {}", old.display()))?;
-    }
-    Ok(backup.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    Ok(backups)
 }
 
 /// Replaces the file in one step, with the same permissions; a new one is private.
