@@ -100,18 +100,44 @@ pub(super) fn overlay(
     variables: &BTreeMap<String, String>,
     origins: &mut Variables,
 ) -> Vec<Mistake> {
+    let mut overrides: Vec<_> =
+        variables.iter().filter_map(|(name, text)| Override::of(name, text)).collect();
+    // A list is filled in the order of its positions.
+    overrides.sort_by_cached_key(Override::order);
     let mut mistakes = Vec::new();
-    for (name, text) in variables {
-        let Some(path) = name.strip_prefix(PREFIX) else { continue };
-        let mut path: Vec<_> = path.split("__").map(str::to_lowercase).collect();
+    for Override { path, name, text } in overrides {
+        origins.insert(path.clone(), name.to_owned());
+        mistakes.extend(put(table, &path, text).err());
+    }
+    mistakes
+}
+
+/// A variable that sets a key.
+struct Override<'v> {
+    path: KeyPath,
+    name: &'v str,
+    text: &'v str,
+}
+
+impl<'v> Override<'v> {
+    fn of(name: &'v str, text: &'v str) -> Option<Self> {
+        let path = name.strip_prefix(PREFIX)?;
+        let mut path: KeyPath = path.split("__").map(str::to_lowercase).collect();
         if let Some(last) = path.pop() {
             let last = renamed::present_name(&path, &last).to_owned();
             path.push(last);
         }
-        origins.insert(path.clone(), name.clone());
-        mistakes.extend(put(table, &path, text).err());
+        Some(Self { path, name, text })
     }
-    mistakes
+
+    /// The path with positions that sort as numbers.
+    fn order(&self) -> KeyPath {
+        let sortable = |part: &String| match part.parse::<usize>() {
+            Ok(position) => format!("{position:020}"),
+            Err(_) => part.clone(),
+        };
+        self.path.iter().map(sortable).collect()
+    }
 }
 
 fn put(table: &mut Table, path: &[String], text: &str) -> Result<(), Mistake> {

@@ -80,6 +80,20 @@ fn a_variable_is_text_or_toml() {
     assert!(load("COUNTERSIGN__ADMIN__PORT", "1").is_err());
 }
 
+/// The position 10 follows the position 9, although its name sorts before that of 2.
+#[test]
+fn variables_may_name_more_than_ten_entries_of_a_list() {
+    let entry = |place: usize| {
+        let name = |key: &str| format!("COUNTERSIGN__MODELS__{place}__{key}");
+        let id = (name("ID"), format!("m{place}"));
+        [id, (name("PROVIDER"), "demo".to_owned()), (name("MODEL"), "demo".to_owned())]
+    };
+    let variables: BTreeMap<String, String> = (0..12).flat_map(entry).collect();
+    let config = Config::load(None, &variables).unwrap();
+    let ids: Vec<_> = config.models.iter().map(|model| model.id.clone()).collect();
+    assert_eq!(ids, (0..12).map(|place| format!("m{place}")).collect::<Vec<_>>());
+}
+
 /// Every value of a configuration belongs to a key that the reference describes.
 #[test]
 fn every_value_has_a_key() {
