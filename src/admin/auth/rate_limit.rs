@@ -153,14 +153,21 @@ impl Proxies {
         let named: Vec<_> = lines.flat_map(|line| line.as_bytes().split(|b| *b == b',')).collect();
         let mut address = peer.ip().to_canonical();
         for name in named.into_iter().rev() {
-            let named = str::from_utf8(name).ok().and_then(|name| name.trim().parse().ok());
-            match named {
+            match forwarded(name) {
                 Some(named) if self.has(address) => address = named,
                 _ => break,
             }
         }
         address
     }
+}
+
+/// An address as proxies write it: some add the port, or write an IPv4 address as one of IPv6.
+fn forwarded(name: &[u8]) -> Option<IpAddr> {
+    let name = str::from_utf8(name).ok()?.trim();
+    let address = name.parse::<IpAddr>();
+    let address = address.or_else(|_| name.parse::<SocketAddr>().map(|named| named.ip()));
+    address.ok().map(|address| address.to_canonical())
 }
 
 #[cfg(test)]
@@ -210,6 +217,21 @@ mod tests {
         }
         for odd in ["ten", "10.0.0.0/40", ""] {
             assert!(Proxies::from_list(&[odd.to_owned()]).is_err(), "{odd}");
+        }
+    }
+
+    /// Otherwise all clients with IPv4 addresses would share one limit.
+    #[test]
+    fn a_client_has_one_address_however_proxies_write_it() {
+        for (line, asks) in [
+            ("::ffff:192.0.2.1", "192.0.2.1"),
+            ("192.0.2.1:50123", "192.0.2.1"),
+            ("[2001:db8::1]:50123", "2001:db8::1"),
+            ("192.0.2.1, ::ffff:10.1.2.3", "192.0.2.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.append("x-forwarded-for", HeaderValue::from_static(line));
+            assert_eq!(seen(&["10.0.0.0/8"], "10.9.9.9", &headers), asks, "{line}");
         }
     }
 
