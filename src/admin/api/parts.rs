@@ -27,12 +27,26 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await;
         let bytes = bytes.map_err(|problem| Problem::new(problem.status(), problem.body_text()))?;
         // PostgreSQL does not support NUL characters in text.
-        if bytes.windows(6).any(|six| six == br"\u0000") {
+        if contains_nul(&bytes) {
             return Err(Problem::unfit("A text in the body contains a NUL character."));
         }
         let request = Request::from_parts(parts, axum::body::Body::from(bytes));
         Ok(Self(Json::from_request(request, state).await?.0))
     }
+}
+
+/// Whether a text of the JSON contains a NUL character. `\\u0000` is a backslash and digits, as in a
+/// regular expression.
+fn contains_nul(json: &[u8]) -> bool {
+    let mut rest = json;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        if rest[at..].starts_with(br"\u0000") {
+            return true;
+        }
+        // The character that is escaped may be a backslash.
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    false
 }
 
 /// Query parameters.
@@ -162,4 +176,29 @@ impl From<RoleName> for Role {
 /// The response if something does not exist.
 pub fn none(says: PageText) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, says)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_nul_character_is_told_from_its_spelling() {
+        for (text, contains) in [
+            ("a\0", true),
+            ("\\\0", true),
+            (r"[\u0000-\u001f]", false),
+            (r"\\u0000", false),
+            ("u0000", false),
+            ("\\", false),
+        ] {
+            assert_eq!(
+                contains_nul(json!({ "text": text }).to_string().as_bytes()),
+                contains,
+                "{text:?}"
+            );
+        }
+        assert!(!contains_nul(b"{\"a\\"));
+    }
 }
