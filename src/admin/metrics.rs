@@ -176,11 +176,16 @@ fn may_read(admin: &Admin, peer: SocketAddr, headers: &HeaderMap) -> bool {
             token.expose_secret().as_bytes().ct_eq(given.as_bytes()).into()
         }
         (Some(_), None) => false,
-        (None, _) => {
-            let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"];
-            peer.ip().is_loopback() && !forwarded.iter().any(|name| headers.contains_key(*name))
-        }
+        (None, _) => is_from_here(peer, headers),
     }
+}
+
+/// Whether the request comes from this machine, without a proxy between. On a socket for both
+/// versions of IP, an IPv4 address is written as one of IPv6.
+fn is_from_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
+    let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip"];
+    let is_direct = !forwarded.iter().any(|name| headers.contains_key(*name));
+    is_direct && peer.ip().to_canonical().is_loopback()
 }
 
 fn show(figures: &Gauges) {
@@ -215,4 +220,26 @@ fn process() -> Result<String> {
         writeln!(text, "# HELP {name} {says}\n# TYPE {name} {kind}\n{name} {value}\n")?;
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn a_request_of_this_machine_is_recognised_on_every_socket() {
+        for (peer, is_here) in [
+            ("127.0.0.1:1", true),
+            ("[::1]:1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("[::ffff:192.0.2.1]:1", false),
+            ("[2001:db8::1]:1", false),
+        ] {
+            let (peer, mut headers) = (peer.parse().unwrap(), HeaderMap::new());
+            assert_eq!(is_from_here(peer, &headers), is_here, "{peer}");
+            headers.insert("x-real-ip", HeaderValue::from_static("127.0.0.1"));
+            assert!(!is_from_here(peer, &headers), "{peer}");
+        }
+    }
 }
