@@ -85,12 +85,16 @@ fn by_variable(name: &str) -> Value {
     Value::Table(Table::from_iter([("env".to_owned(), Value::from(name))]))
 }
 
-/// `OLLAMA_HOST` may omit the scheme and the port.
+/// `OLLAMA_HOST` may omit the scheme and the port. With HTTPS, the port is the usual one, as for
+/// Ollama itself.
 fn ollama_url(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
-    let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
-    let has_port = url.rsplit_once("://").is_some_and(|(_, rest)| rest.contains(':'));
-    if has_port { url } else { format!("{url}:11434") }
+    let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // Other colons belong to an IPv6 address in brackets, or to a password.
+    let has_port = authority.rsplit([']', '@']).next().is_some_and(|end| end.contains(':'));
+    let port = if has_port || scheme.eq_ignore_ascii_case("https") { "" } else { ":11434" };
+    format!("{scheme}://{authority}{port}{path}")
 }
 
 /// Overrides the table with `COUNTERSIGN__…` variables. A value is parsed as TOML if possible and

@@ -337,6 +337,21 @@ fn a_key_in_the_environment_is_enough_to_go_live() {
 }
 
 #[test]
+fn an_address_of_ollama_may_lack_parts_and_have_a_path() {
+    for (host, url) in [
+        ("box:1", "http://box:1/"),
+        ("[::1]", "http://[::1]:11434/"),
+        ("[::1]:1/", "http://[::1]:1/"),
+        ("http://box/ollama/", "http://box:11434/ollama"),
+        ("https://ollama.example", "https://ollama.example/"),
+        ("https://ollama.example:8443/a", "https://ollama.example:8443/a"),
+    ] {
+        let config = load("", &[("OLLAMA_HOST", host)]).unwrap();
+        assert_eq!(config.models[0].base_url.as_ref().unwrap().as_str(), url, "{host}");
+    }
+}
+
+#[test]
 fn a_platforms_variable_adds_its_channel() {
     let config = load("", &[("DISCORD_BOT_TOKEN", "t"), ("TELEGRAM_BOT_TOKEN", "1:t")]).unwrap();
     let ids: Vec<_> = config.channels.iter().map(|c| c.id.as_str()).collect();
