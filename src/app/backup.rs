@@ -174,30 +174,37 @@ fn pack(data: &Path, database: Option<&Path>, to: &Path) -> Result<()> {
     Ok(file.sync_all()?)
 }
 
-/// Adds regular files and folders. Files that agents delete in the meantime are left out.
+/// Adds regular files and folders. Those that agents delete in the meantime are left out.
 fn add(archive: &mut tar::Builder<BufWriter<File>>, data: &Path, folder: &Path) -> Result<()> {
-    archive.append_dir(folder, data.join(folder))?;
-    for entry in fs::read_dir(data.join(folder))? {
+    let Some(entries) = unless_deleted(fs::read_dir(data.join(folder)))? else { return Ok(()) };
+    if unless_deleted(archive.append_dir(folder, data.join(folder)))?.is_none() {
+        return Ok(());
+    }
+    for entry in entries {
         let entry = entry?;
         let path = folder.join(entry.file_name());
-        let kind = entry.file_type()?;
+        let Some(kind) = unless_deleted(entry.file_type())? else { continue };
         if kind.is_dir() {
             add(archive, data, &path)?;
         } else if kind.is_file() {
-            match File::open(entry.path()) {
-                Ok(file) => {
-                    let (mut header, known) = (tar::Header::new_gnu(), file.metadata()?);
-                    header.set_metadata(&known);
-                    // The length must match the header, even if an agent is writing to the file.
-                    let bytes = file.chain(io::repeat(0)).take(known.len());
-                    archive.append_data(&mut header, &path, bytes)?;
-                }
-                Err(gone) if gone.kind() == io::ErrorKind::NotFound => {}
-                Err(problem) => return Err(problem).context(path.display().to_string()),
-            }
+            let opened = unless_deleted(File::open(entry.path()));
+            let Some(file) = opened.with_context(|| path.display().to_string())? else { continue };
+            let (mut header, known) = (tar::Header::new_gnu(), file.metadata()?);
+            header.set_metadata(&known);
+            // The length must match the header, even if an agent is writing to the file.
+            let bytes = file.chain(io::repeat(0)).take(known.len());
+            archive.append_data(&mut header, &path, bytes)?;
         }
     }
     Ok(())
+}
+
+/// The result; `None` if the file or folder does not exist any more.
+fn unless_deleted<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(gone) if gone.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
 }
 
 fn unpack(from: &Path, to: &Path) -> Result<Contents> {
@@ -230,4 +237,27 @@ fn unpack(from: &Path, to: &Path) -> Result<Contents> {
     ensure!(contents.format == FORMAT, "it was written by version {}", contents.version);
     File::open(to)?.sync_all()?;
     Ok(contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder may be deleted after its parent was listed.
+    #[test]
+    fn a_folder_that_is_deleted_in_the_meantime_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let packed = folder.path().join("packed");
+        let mut archive = tar::Builder::new(BufWriter::new(File::create(&packed).unwrap()));
+        fs::create_dir(folder.path().join("kept")).unwrap();
+        for name in ["deleted", "kept"] {
+            add(&mut archive, folder.path(), Path::new(name)).unwrap();
+        }
+        archive.into_inner().unwrap().into_inner().unwrap().sync_all().unwrap();
+        let mut archive = tar::Archive::new(File::open(&packed).unwrap());
+        let entries = archive.entries().unwrap();
+        let paths: Vec<_> =
+            entries.map(|entry| entry.unwrap().path().unwrap().into_owned()).collect();
+        assert_eq!(paths, [Path::new("kept")]);
+    }
 }
