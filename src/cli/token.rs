@@ -1,7 +1,7 @@
 //! `countersign token`: creates, lists and revokes sign-in links and API tokens.
 
 use anyhow::{Context as _, Result, ensure};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::io::{self, Write as _};
@@ -18,12 +18,12 @@ use crate::{
     journal::role::Role,
     store::{
         Store,
-        api::tokens as api_tokens,
+        api::tokens::{self as api_tokens, ApiToken},
         audit::{self, AuditKind, Fact},
         lists::PageRequest,
         people::{
             self, AccessTokenKind,
-            web_sessions::{self, AccessId},
+            web_sessions::{self, AccessId, OpenAccess},
         },
     },
 };
@@ -100,22 +100,43 @@ pub async fn run(config: &Config, store: &Store, args: TokenArgs) -> Result<Stri
 /// Lists valid sessions, links and tokens, one per line.
 async fn list(store: &Store, output: OutputFormat) -> Result<String> {
     let now = SystemClock.now();
-    let (open, tokens) = store
-        .read(move |tx| {
-            Box::pin(async move {
-                let all = PageRequest { limit: MAX_LISTED, ..PageRequest::default() };
-                Ok((web_sessions::list(tx, &all, now).await?, api_tokens::list(tx, &all).await?))
-            })
-        })
-        .await?;
-    let valid = tokens.into_iter().filter(|token| {
-        token.revoked_at.is_none() && token.expires_at.is_none_or(|expires_at| expires_at > now)
-    });
+    let (open, tokens) = (open_access(store, now).await?, valid_tokens(store, now).await?);
     let access = AccessList {
         sessions: open.into_iter().map(Into::into).collect(),
-        tokens: valid.map(Into::into).collect(),
+        tokens: tokens.into_iter().map(Into::into).collect(),
     };
     output.of(&access, || access.text())
+}
+
+/// The number of entries that are read at once.
+const AT_ONCE: usize = 1_000;
+
+async fn open_access(store: &Store, now: DateTime<Utc>) -> Result<Vec<OpenAccess>> {
+    let (mut all, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = PageRequest { after, limit: AT_ONCE };
+        let read =
+            store.read(move |tx| Box::pin(async move { web_sessions::list(tx, &page, now).await }));
+        let found = read.await?;
+        let Some(last) = found.last() else { return Ok(all) };
+        after = last.id.to_string();
+        all.extend(found);
+    }
+}
+
+/// The valid ones among all tokens that were ever created.
+async fn valid_tokens(store: &Store, now: DateTime<Utc>) -> Result<Vec<ApiToken>> {
+    let (mut valid, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = PageRequest { after: after.clone(), limit: AT_ONCE };
+        let read = store.read(move |tx| Box::pin(async move { api_tokens::list(tx, &page).await }));
+        let found = read.await?;
+        let Some(last) = found.last() else { return Ok(valid) };
+        after.clone_from(&last.id);
+        valid.extend(found.into_iter().filter(|token| {
+            token.revoked_at.is_none() && token.expires_at.is_none_or(|expires_at| expires_at > now)
+        }));
+    }
 }
 
 /// Everything that currently gives access.
@@ -183,9 +204,6 @@ async fn revoke(store: &Store, which: String) -> Result<String> {
     ended.with_context(|| format!("there is no session or token {shown:?}; see `token list`"))
 }
 
-/// The maximum number of entries of each kind to list.
-const MAX_LISTED: usize = 1_000;
-
 pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Result<String> {
     let token = secret();
     let link = format!("{}/sign-in?token={token}", config.web_url());
@@ -206,4 +224,35 @@ pub async fn sign_in_link(config: &Config, store: &Store, name: String) -> Resul
         })
         .await?;
     Ok(link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+
+    #[tokio::test]
+    async fn a_valid_token_is_listed_however_many_were_revoked_since() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/tokens.db", folder.path().display());
+        let store = Store::open(&url, StoreOptions::default()).await.unwrap();
+        let now = SystemClock.now();
+        let write = store.write("test", move |tx| {
+            Box::pin(async move {
+                for number in 0..=AT_ONCE {
+                    let name = number.to_string();
+                    let token = tokens::new(&name, Role::Viewer, None, OPERATOR, now);
+                    api_tokens::create(tx, &token, &name).await?;
+                    if number > 0 {
+                        api_tokens::revoke(tx, &token.id, OPERATOR, now).await?;
+                    }
+                }
+                Ok(())
+            })
+        });
+        write.await.unwrap();
+        let valid = valid_tokens(&store, now).await.unwrap();
+        let names: Vec<_> = valid.iter().map(|token| token.name.as_str()).collect();
+        assert_eq!(names, ["0"]);
+    }
 }
