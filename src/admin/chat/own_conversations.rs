@@ -153,7 +153,7 @@ pub async fn rename(
     participant: Participant,
     Json(Renamed { id, name }): Json<Renamed>,
 ) -> Result<StatusCode, Problem> {
-    let title: String = name.trim().chars().take(NAME_CHARS).collect();
+    let title: String = plain_name(&name).chars().take(NAME_CHARS).collect();
     if title.is_empty() || !(id.is_empty() || is_thread(&id)) {
         return Err(Problem::new(StatusCode::BAD_REQUEST, BAD_REQUEST));
     }
@@ -202,13 +202,20 @@ pub async fn new_name(
 
 /// The beginning of a message, cut after a word; `None` for a command.
 fn first_words(text: &str) -> Option<String> {
-    let line = one_line(text);
+    let line = plain_name(text);
     if line.is_empty() || line.starts_with('/') {
         return None;
     }
     let Some((end, _)) = line.char_indices().nth(FIRST_WORDS_CHARS) else { return Some(line) };
     let end = line[..end].rfind(' ').unwrap_or(end);
     Some(format!("{}…", &line[..end]))
+}
+
+/// A name on one line. PostgreSQL does not support NUL characters in text, and a page shows no other
+/// control characters.
+fn plain_name(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    one_line(&spaced)
 }
 
 /// Names the conversation of the request.
@@ -326,6 +333,7 @@ mod tests {
     #[test]
     fn a_conversation_is_named_after_its_first_words() {
         assert_eq!(first_words(" Plan\nthe trip "), Some("Plan the trip".into()));
+        assert_eq!(first_words("Plan\0the\u{1b} trip"), Some("Plan the trip".into()));
         assert_eq!(first_words("/status"), None);
         assert_eq!(first_words(""), None);
         let long = first_words(&"word ".repeat(30)).unwrap();

@@ -195,6 +195,8 @@ async fn a_person_has_several_conversations() {
     assert_eq!(rename(&ann, TRIP, " ").await, StatusCode::BAD_REQUEST);
     assert_eq!(rename(&bob, TRIP, "Mine").await, StatusCode::NOT_FOUND);
     assert_eq!(own(&world, &ann, "may").await[0]["name"], "May <b>");
+    assert_eq!(rename(&ann, TRIP, "In\0June").await, StatusCode::NO_CONTENT);
+    assert_eq!(own(&world, &ann, "june").await[0]["name"], "In June");
 }
 
 #[tokio::test]
