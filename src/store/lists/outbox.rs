@@ -182,9 +182,14 @@ pub async fn traffic(tx: &mut Tx<'_>) -> Result<BTreeMap<String, ChannelTraffic>
                MIN(CASE WHEN o.status = 'waiting' THEN o.created_at END) AS since,
                COUNT(CASE WHEN o.status <> 'waiting' AND COALESCE(o.problem, '') <> '' THEN 1 END)
                    AS given_up
-        FROM outbox o
+        FROM (
+            SELECT conversation, status, created_at, problem FROM outbox
+            WHERE status = 'waiting'
+            UNION ALL
+            SELECT conversation, status, created_at, problem FROM outbox
+            WHERE status IN ('refused', 'gone')
+        ) o
         JOIN conversations c ON c.id = o.conversation
-        WHERE o.status IN ('waiting', 'refused', 'gone')
         GROUP BY c.channel"
     );
     let mut found: BTreeMap<String, ChannelTraffic> = BTreeMap::new();

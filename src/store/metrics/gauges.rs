@@ -68,11 +68,14 @@ async fn figures(tx: &mut Tx<'_>, now: i64) -> Result<Gauges> {
         fetch_one,
         "
         -- waiting webhook deliveries
-        SELECT COUNT(CASE WHEN status = 'waiting' THEN 1 END) AS waiting,
-               MIN(CASE WHEN status = 'waiting' THEN created_at END) AS oldest,
-               COUNT(CASE WHEN status = 'dead' THEN 1 END) AS dead
-        FROM notices
-        WHERE status IN ('waiting', 'dead')"
+        SELECT w.waiting, w.oldest, d.dead
+        FROM (
+            SELECT COUNT(*) AS waiting, MIN(created_at) AS oldest FROM notices
+            WHERE status = 'waiting'
+        ) w, (
+            SELECT COUNT(*) AS dead FROM notices
+            WHERE status = 'dead'
+        ) d"
     );
     let (held, ready): (i64, i64) = sql!(
         tx,
