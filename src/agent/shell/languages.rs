@@ -118,10 +118,10 @@ fn sed_is_plain(script: &str) -> bool {
             'a' | 'i' | 'c' => Some(text_lines(behind)),
             _ => None,
         };
+        let ends =
+            |next: &str| next.is_empty() || next.starts_with(['{', '}', ';', '\n', '#', ' ']);
         match next {
-            Some(next) if next.is_empty() || "{};\n# ".contains(&next[..1]) || c == '{' => {
-                rest = next;
-            }
+            Some(next) if ends(next) || c == '{' => rest = next,
             _ => return false,
         }
     }

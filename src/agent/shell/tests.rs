@@ -308,6 +308,15 @@ fn programs_that_can_start_any_program_are_unclear() {
     }
 }
 
+/// Letters of any length may stand where a command of `sed` should end.
+#[test]
+fn a_sed_script_with_other_letters_is_unclear() {
+    for line in ["sed 'pé' f", "sed -n 's/a/b/中' f", "sed 'y/a/b/ß' f", "sed 'd😀' f"] {
+        assert!(parse(line).unclear.is_some(), "{line}");
+    }
+    assert_eq!(parse("sed 's/é/e/;p' 中").unclear, None);
+}
+
 /// Files that options name count as written.
 #[test]
 fn files_that_options_name_are_written() {
