@@ -111,9 +111,7 @@ fn sed_is_plain(script: &str) -> bool {
             '{' => Some(behind),
             's' => substitution(behind),
             'y' => delimited(behind, 2),
-            ':' | 'b' | 't' | 'T' => {
-                Some(&behind[behind.find([';', '\n']).unwrap_or(behind.len())..])
-            }
+            ':' | 'b' | 't' | 'T' => after_label(behind),
             '#' | 'r' | 'R' => Some(&behind[behind.find('\n').unwrap_or(behind.len())..]),
             'a' | 'i' | 'c' => Some(text_lines(behind)),
             _ => None,
@@ -136,6 +134,15 @@ fn address(text: &str) -> Option<&str> {
         Some('$') => Some(text[1..].trim_start()),
         _ => Some(text.trim_start_matches(is_number).trim_start()),
     }
+}
+
+/// The text after a label. In current versions a space or a brace ends it, in older ones only the
+/// end of the command.
+fn after_label(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches([' ', '\t']);
+    let rest = &text[text.find([' ', '\t', ';', '}', '\n']).unwrap_or(text.len())..];
+    let ends = rest.trim_start_matches([' ', '\t']);
+    (ends.is_empty() || ends.starts_with([';', '}', '\n'])).then_some(ends)
 }
 
 fn substitution(text: &str) -> Option<&str> {
