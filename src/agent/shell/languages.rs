@@ -192,8 +192,22 @@ fn text_lines(text: &str) -> &str {
 
 fn awk(walk: &mut Walk, words: &[Word]) {
     let valued = "Fvfile";
-    let loads =
-        Options { short: "fEil", long: &["file", "exec", "include", "load"], valued, ..NONE };
+    // Options that load a program, and those that write a file about it.
+    let loads = Options {
+        short: "fEildopD",
+        long: &[
+            "file",
+            "exec",
+            "include",
+            "load",
+            "dump-variables",
+            "pretty-print",
+            "profile",
+            "debug",
+        ],
+        valued,
+        ..NONE
+    };
     if loads.are_in(words) {
         walk.doubt(UnclearReason::Script);
     }
@@ -201,13 +215,87 @@ fn awk(walk: &mut Walk, words: &[Word]) {
     let first = operands(words, valued).first().copied().cloned();
     for program in given.into_iter().flatten().chain(first) {
         let text = program.text.replace("||", " ");
-        let writes = text.split("print").skip(1).any(|rest| {
-            rest.split([';', '}', '\n']).next().is_some_and(|statement| statement.contains('>'))
-        });
-        if writes || ["system", "|", "getline", "@"].iter().any(|sign| text.contains(sign)) {
+        let starts = ["system", "|", "getline", "@"].iter().any(|sign| text.contains(sign));
+        if starts || awk_writes(&program.text) {
             suspect(walk, &program.text);
         }
     }
+}
+
+/// Whether a statement of an `awk` program prints into a file.
+fn awk_writes(program: &str) -> bool {
+    let Some(bare) = awk_without_texts(program) else { return true };
+    bare.split("print").skip(1).any(|rest| {
+        rest.split([';', '}', '\n']).next().is_some_and(|statement| statement.contains('>'))
+    })
+}
+
+/// The program with each statement in one line, and with a zero in place of each string and
+/// regular expression: they may contain what separates statements. `None` if it is unclear where
+/// one ends.
+fn awk_without_texts(program: &str) -> Option<String> {
+    let mut bare = String::new();
+    let mut rest = program;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        let before = bare.trim_end_matches([' ', '\t']);
+        match c {
+            '"' => {
+                rest = after_awk_text(rest, '"')?;
+                bare.push('0');
+            }
+            '/' if awk_expects_value(before) => {
+                rest = after_awk_text(rest, '/')?;
+                bare.push('0');
+            }
+            // A condition may end here, and an expression begin.
+            '/' if before.ends_with(')')
+                && ["if", "while", "for"].iter().any(|word| before.contains(word)) =>
+            {
+                return None;
+            }
+            '#' => rest = &rest[rest.find('\n').unwrap_or(rest.len())..],
+            '\\' => {
+                rest = rest.strip_prefix('\n')?;
+                bare.push(' ');
+            }
+            '\n' if [",", "&&", "||"].iter().any(|sign| before.ends_with(sign)) => bare.push(' '),
+            c => bare.push(c),
+        }
+    }
+    Some(bare)
+}
+
+/// Whether a slash after this begins a regular expression and does not divide.
+fn awk_expects_value(before: &str) -> bool {
+    let keywords = ["print", "printf", "return", "exit", "else", "do", "in", "case", "delete"];
+    let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+    match word.unwrap_or_default() {
+        "" => ![")", "]", ".", "++", "--"].iter().any(|end| before.ends_with(end)),
+        word => keywords.contains(&word),
+    }
+}
+
+/// The text after the end of a string or regular expression. A slash in brackets ends it only in
+/// some versions, and is not supported.
+fn after_awk_text(text: &str, end: char) -> Option<&str> {
+    let (mut brackets, mut before) = (0_usize, end);
+    let mut characters = text.char_indices();
+    while let Some((place, c)) = characters.next() {
+        match c {
+            '\\' => {
+                characters.next();
+            }
+            '\n' => return None,
+            '[' if end == '/' => brackets += 1,
+            ']' if brackets > 0 && matches!(before, '[' | '^') => return None,
+            ']' => brackets = brackets.saturating_sub(1),
+            c if c == end => return (brackets == 0).then(|| &text[place + c.len_utf8()..]),
+            _ => {}
+        }
+        before = c;
+    }
+    None
 }
 
 /// Commands of `sqlite3` that are read-only.
