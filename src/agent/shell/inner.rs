@@ -3,6 +3,7 @@
 use super::{
     builtins,
     command::{Command, FROM_A_PROGRAM, Word},
+    options::Options,
     prints::prints,
     programs,
     state::{Input, Walk},
@@ -50,6 +51,98 @@ const INTERPRETERS: &[&str] = &[
     "iex",
     "swipl",
 ];
+
+/// How an interpreter takes its script as an argument.
+struct Inline {
+    names: &'static [&'static str],
+    /// The options with a script or with the name of a module.
+    options: Options,
+    /// Other options whose value may be the next argument.
+    separate: &'static str,
+}
+
+const INLINE: &[Inline] = &[
+    Inline {
+        names: &["python", "pypy", "ipython"],
+        options: Options { short: "cm", long: &[], words: &[], valued: "WXQ" },
+        separate: "WXQ",
+    },
+    Inline {
+        names: &["perl"],
+        options: Options { short: "eE", long: &[], words: &[], valued: "CDFIMVimx" },
+        separate: "I",
+    },
+    Inline {
+        names: &["ruby"],
+        options: Options { short: "e", long: &[], words: &[], valued: "CEFIKTWirx" },
+        separate: "CEIr",
+    },
+    Inline {
+        names: &["node", "nodejs", "ts-node", "tsx", "bun"],
+        options: Options { short: "ep", long: &["eval", "print"], words: &[], valued: "rC" },
+        separate: "rC",
+    },
+    Inline {
+        names: &["php"],
+        options: Options {
+            short: "rBRE",
+            long: &["run", "process-begin", "process-code", "process-end"],
+            words: &[],
+            valued: "cdtzS",
+        },
+        separate: "cdtzS",
+    },
+    Inline {
+        names: &["lua", "luajit"],
+        options: Options { short: "e", long: &[], words: &[], valued: "l" },
+        separate: "l",
+    },
+];
+
+/// Interpreters whose options are not known exactly.
+const OTHER: Inline = Inline {
+    names: &[],
+    options: Options { short: "", long: &["eval", "execute"], words: &[], valued: "" },
+    separate: "",
+};
+
+impl Inline {
+    fn of(name: &str) -> &'static Self {
+        INLINE.iter().find(|inline| is_named(inline.names, name)).unwrap_or(&OTHER)
+    }
+
+    /// The options of the interpreter itself, and its operands: the script's file and the script's
+    /// own arguments.
+    fn split<'w>(&self, words: &'w [Word]) -> (&'w [Word], &'w [Word]) {
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let text = word.text.as_str();
+            if text == "-" || !is_option(word) {
+                break;
+            }
+            at += 1;
+            if text == "--" {
+                break;
+            }
+            let takes_value =
+                |c: char| self.options.short.contains(c) || self.options.valued.contains(c);
+            let may_be_next = |c: char| self.options.short.contains(c) || self.separate.contains(c);
+            let is_long = text.starts_with("--");
+            let option = text.char_indices().skip(1).find(|(_, c)| !is_long && takes_value(*c));
+            at += usize::from(
+                option.is_some_and(|(place, c)| place + 1 == text.len() && may_be_next(c)),
+            );
+        }
+        words.split_at(at.min(words.len()))
+    }
+
+    /// Whether the script is among these options.
+    fn is_in(&self, own: &[Word]) -> bool {
+        let known = ["-c", "-e", "-E", "-r", "-p"];
+        let may_be = |word: &Word| known.iter().any(|option| word.text.starts_with(option));
+        self.options.are_in(own) || self.names.is_empty() && own.iter().any(may_be)
+    }
+}
 
 pub(super) fn is_interpreter(name: &str) -> bool {
     is_named(SHELLS, name)
@@ -133,14 +226,13 @@ fn shell(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
 
 /// An interpreter with a script in a file or on standard input.
 fn interpreter(walk: &mut Walk, name: &str, words: &[Word], input: &Input) {
-    let mut operands = words.iter().filter(|word| word.text == "-" || !is_option(word));
-    let inline = ["-c", "-e", "-E", "-r", "--eval", "-p", "--execute"];
-    if words.iter().any(|word| inline.iter().any(|option| word.text.starts_with(option))) {
+    let inline = Inline::of(name);
+    let (own, operands) = inline.split(words);
+    if inline.is_in(own) {
         return;
     }
-    let file = operands.next();
     let from_input = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
-    match file {
+    match operands.first() {
         Some(file) if file.text.contains(FROM_A_PROGRAM) => {
             walk.push(Command::of(&["|", name]));
         }
