@@ -265,27 +265,31 @@ fn notes_files(walk: &mut Walk, name: &str, words: &[Word]) {
         walk.files_run.push(plain_path(&words[0].text));
     }
     let rest = &words[1..];
-    let mut wrote = |text: &str| {
-        walk.written.insert(plain_path(text));
-    };
     match name {
-        "curl" | "wget" | "aria2c" => {
-            for pair in rest.windows(2) {
-                if ["-o", "-O", "--output", "--output-document"].contains(&pair[0].text.as_str()) {
-                    wrote(&pair[1].text);
-                }
-            }
-            for word in rest {
-                let attached = word.text.split_once('=').map(|(_, value)| value);
-                let short = word.text.strip_prefix("-o").filter(|_| !word.text.starts_with("--"));
-                attached.into_iter().chain(short).for_each(&mut wrote);
-                // Without an output name, the file is named after the URL.
-                if word.text.contains("://") {
-                    wrote(word.text.rsplit('/').next().unwrap_or_default());
-                }
-            }
+        "curl" | "wget" | "aria2c" => notes_downloads(walk, name, rest),
+        "tee" | "cp" | "mv" | "ln" | "install" => {
+            walk.written.extend(rest.iter().map(|word| plain_path(&word.text)));
         }
-        "tee" | "cp" | "mv" | "ln" | "install" => rest.iter().for_each(|word| wrote(&word.text)),
         _ => {}
+    }
+}
+
+/// Records the files that a download program may name after its URLs. Files that its options name
+/// are recorded with these options.
+fn notes_downloads(walk: &mut Walk, name: &str, words: &[Word]) {
+    let folder = match name {
+        "curl" => Options { words: &["--output-dir"], ..Options::default() },
+        "wget" => Options { short: "P", long: &["directory-prefix"], ..Options::default() },
+        _ => Options { short: "d", long: &["dir"], ..Options::default() },
+    };
+    let given = folder.values(words).into_iter().flatten().map(|word| word.text);
+    let folders: Vec<_> = given.chain([String::new()]).collect();
+    for word in words.iter().filter(|word| word.text.contains('/')) {
+        let path = word.text.split(['?', '#']).next().unwrap_or_default();
+        for address in [word.text.as_str(), path] {
+            let file = address.rsplit('/').next().unwrap_or_default();
+            let places = folders.iter().map(|folder| plain_path(&format!("{folder}/{file}")));
+            walk.written.extend(places.filter(|_| !file.is_empty()));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Programs that start other programs through an option or a language of their own.
 
 use super::{
-    command::{Command, Word},
+    command::Word,
     git, languages,
     options::Options,
     state::{Input, Walk},
@@ -15,6 +15,8 @@ enum Value {
     Script,
     /// A file that is written.
     Written,
+    /// The same, but a hyphen is standard output.
+    Saved,
     /// Something that may start programs in an unknown way.
     Unknown,
 }
@@ -35,6 +37,10 @@ const fn written(names: &'static [&'static str], options: Options) -> Program {
     Program { names, options, value: Value::Written }
 }
 
+const fn saved(names: &'static [&'static str], options: Options) -> Program {
+    Program { names, options, value: Value::Saved }
+}
+
 const fn unknown(names: &'static [&'static str], options: Options) -> Program {
     Program { names, options, value: Value::Unknown }
 }
@@ -42,6 +48,9 @@ const fn unknown(names: &'static [&'static str], options: Options) -> Program {
 const TARS: &[&str] = &["tar", "gtar", "bsdtar"];
 const COMPILERS: &[&str] = &["gcc", "g++", "cc", "c++", "clang", "clang++", "c89", "c99"];
 const TEXS: &[&str] = &["tex", "latex", "pdflatex", "xelatex", "lualatex", "pdftex", "luatex"];
+
+const CURL_VALUED: &str = "AbcCdDeEFhHKmoPQrtTuUwxXyYz";
+const WGET_VALUED: &str = "aABDeiIlnoOPQRtTUwX";
 
 const PROGRAMS: &[Program] = &[
     script(
@@ -106,7 +115,63 @@ const PROGRAMS: &[Program] = &[
     ),
     unknown(&["ssh"], Options { short: "oFIS", valued: "BbcDEeiJLlmOpQRWw", ..NONE }),
     unknown(&["scp", "sftp"], Options { short: "oFSD", valued: "cilPXbBR", ..NONE }),
-    unknown(&["wget"], Options { long: &["use-askpass", "config"], ..NONE }),
+    saved(
+        &["curl"],
+        Options {
+            short: "ocD",
+            long: &["output", "dump-header", "trace-ascii", "libcurl", "etag-save"],
+            // `--cookie` is no abbreviation.
+            words: &["--cookie-jar", "--output-dir", "--hsts", "--alt-svc", "--stderr"],
+            valued: CURL_VALUED,
+        },
+    ),
+    unknown(&["curl"], Options { short: "K", long: &["config"], valued: CURL_VALUED, ..NONE }),
+    saved(
+        &["wget"],
+        Options {
+            short: "OoaP",
+            long: &[
+                "output-document",
+                "output-file",
+                "append-output",
+                "directory-prefix",
+                "save-cookies",
+                "rejected-log",
+                "warc-file",
+                "hsts-file",
+            ],
+            valued: WGET_VALUED,
+            ..NONE
+        },
+    ),
+    unknown(
+        &["wget"],
+        Options {
+            short: "e",
+            long: &["use-askpass", "config", "execute"],
+            valued: WGET_VALUED,
+            ..NONE
+        },
+    ),
+    saved(
+        &["aria2c"],
+        Options { short: "odl", long: &["out", "dir", "log"], valued: "ijksxTSM", ..NONE },
+    ),
+    unknown(
+        &["aria2c"],
+        Options {
+            long: &[
+                "conf-path",
+                "on-download-start",
+                "on-download-pause",
+                "on-download-stop",
+                "on-download-complete",
+                "on-download-error",
+                "on-bt-download-complete",
+            ],
+            ..NONE
+        },
+    ),
     unknown(&["nmap"], Options { long: &["script"], words: &["-sC", "-A"], ..NONE }),
     unknown(&["hg"], Options { long: &["config", "config-file"], ..NONE }),
     unknown(
@@ -207,9 +272,8 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
         for value in program.options.values(words) {
             match (program.value, value) {
                 (Value::Script, Some(script)) => walk.runs("sh", &script),
-                (Value::Written, Some(file)) => {
-                    walk.push(Command { words: vec![Word::sure(">"), file] });
-                }
+                (Value::Saved, Some(file)) if file.sure && file.text == "-" => {}
+                (Value::Written | Value::Saved, Some(file)) => walk.writes(file),
                 _ => walk.doubt(UnclearReason::Starts),
             }
         }

@@ -71,13 +71,18 @@ impl Walk {
             self.doubt(UnclearReason::Braces);
         }
         for word in words {
-            let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-            if word.sure && harmless.contains(&word.text.as_str()) {
-                continue;
-            }
-            self.written.insert(inner::plain_path(&word.text));
-            self.push(Command { words: vec![Word::sure(">"), word] });
+            self.writes(word);
         }
+    }
+
+    /// Records that a program writes this file.
+    pub(super) fn writes(&mut self, file: Word) {
+        let harmless = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+        if file.sure && harmless.contains(&file.text.as_str()) {
+            return;
+        }
+        self.written.insert(inner::plain_path(&file.text));
+        self.push(Command { words: vec![Word::sure(">"), file] });
     }
 
     fn reads_file(&mut self, word: &str) -> Input {
