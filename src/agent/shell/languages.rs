@@ -38,7 +38,7 @@ pub(super) fn suspect(walk: &mut Walk, text: &str) {
 }
 
 /// Arguments that are neither options nor their values.
-fn operands<'a>(words: &'a [Word], valued: &str) -> Vec<&'a Word> {
+pub(super) fn operands<'a>(words: &'a [Word], valued: &str) -> Vec<&'a Word> {
     let mut found = Vec::new();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {

@@ -20,6 +20,7 @@ mod git;
 mod inner;
 mod languages;
 mod options;
+mod outputs;
 mod prints;
 mod programs;
 mod redirect;

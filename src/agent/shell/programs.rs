@@ -4,6 +4,7 @@ use super::{
     command::Word,
     git, languages,
     options::Options,
+    outputs,
     state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
@@ -73,6 +74,25 @@ const PROGRAMS: &[Program] = &[
     script(&["sort"], Options { long: &["compress-program"], ..NONE }),
     written(&["sort"], Options { short: "o", long: &["output"], valued: "kStT", ..NONE }),
     written(&["shuf"], Options { short: "o", long: &["output"], valued: "in", ..NONE }),
+    written(&["tree"], Options { short: "o", valued: "HILPT", ..NONE }),
+    written(&["iconv"], Options { short: "o", long: &["output"], valued: "ft", ..NONE }),
+    written(&["sdiff"], Options { short: "o", long: &["output"], valued: "Iw", ..NONE }),
+    saved(
+        &["pandoc"],
+        Options { short: "o", long: &["output"], valued: "ABDHKLMTVcdfmrtw", ..NONE },
+    ),
+    saved(&["gpg", "gpg2"], Options { short: "o", long: &["output"], valued: "Nru", ..NONE }),
+    written(
+        &["openssl"],
+        Options { words: &["-out", "--out", "-keyout", "--keyout", "-writerand"], ..NONE },
+    ),
+    unknown(
+        &["openssl"],
+        Options {
+            words: &["-engine", "--engine", "-provider", "--provider", "-provider-path", "-config"],
+            ..NONE
+        },
+    ),
     script(&["split"], Options { long: &["filter"], ..NONE }),
     script(&["install", "ginstall"], Options { long: &["strip-program"], ..NONE }),
     script(
@@ -278,6 +298,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
             }
         }
     }
+    outputs::follow(walk, name, words);
     match name {
         name if TARS.contains(&name) => tar(walk, words),
         "zip" if words.iter().any(|word| word.text.starts_with("-TT") && word.text.len() > 3) => {

@@ -147,6 +147,9 @@ const STARTED: &[&str] = &[
     "runcon -t x rm -rf x",
     "chronic rm -rf x",
     "script -qc 'rm -rf x' f",
+    "strace -o '|rm -rf x' ls",
+    "strace -fo '!rm -rf x' ls",
+    "strace --output='|rm -rf x' ls",
     "script --comm='rm -rf x' f",
     "nice -5 rm -rf x",
     "nice --adj 5 rm -rf x",
@@ -309,6 +312,7 @@ const MAY_START: &[&str] = &[
     "fd -Hx ls",
     "ssh -o ProxyCommand=x host ls",
     "socat - exec:x",
+    "openssl speed -engine ./x.so",
     "less +v f",
     "less -k f g",
     "env -S '\"rm\" x'",
@@ -346,6 +350,20 @@ fn files_that_options_name_are_written() {
         "sort --output=f g",
         "sort --out f g",
         "shuf -o f g",
+        "uniq g f",
+        "uniq -c -f 2 g f",
+        "uniq - f",
+        "xxd g f",
+        "xxd -r -ps g f",
+        "xxd --len 8 g f",
+        "tree -o f",
+        "iconv -f latin1 -t utf-8 -o f g",
+        "sdiff -so f g h",
+        "pandoc g -o f",
+        "gpg --output f -d g",
+        "openssl enc -in g -out f",
+        "strace -o f ls",
+        "strace -f -of ls",
         "curl -sSo f https://x",
         "curl -c f https://x",
         "curl --dump-header f https://x",
@@ -361,6 +379,23 @@ fn files_that_options_name_are_written() {
     ] {
         let written = parse(line).commands.iter().any(|command| command.text() == "> f");
         assert!(written, "{line}");
+    }
+}
+
+/// Files that are only read do not count as written.
+#[test]
+fn files_that_are_read_are_not_written() {
+    for line in [
+        "uniq -c f",
+        "uniq -f 1 f",
+        "uniq f -",
+        "xxd f",
+        "xxd -l8 f",
+        "xxd -ps -l 8 f",
+        "iconv -f x -t o f",
+    ] {
+        let written = parse(line).commands.iter().any(|command| command.name() == Some(">"));
+        assert!(!written, "{line}");
     }
 }
 
@@ -406,6 +441,9 @@ fn ordinary_commands_are_clear() {
         "split -l 5 f",
         "curl -s --cookie a=b -H 'Accept: text/html' https://x",
         "curl -so /dev/null https://x",
+        "sort f | uniq -c -f 1 - -",
+        "xxd f",
+        "tree -L 2",
         "echo '$(x)'",
     ] {
         assert_eq!(parse(line).unclear, None, "{line}");
