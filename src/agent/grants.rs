@@ -9,7 +9,8 @@ use url::Url;
 
 use super::{
     catalog::{EffectClass, Subject, ToolSpec},
-    policy,
+    named_files::NamedFiles,
+    policy, shell,
 };
 use crate::journal::{
     event::Call,
@@ -98,15 +99,24 @@ pub fn runs_anything(spec: &ToolSpec) -> bool {
 fn command(text: &str) -> Option<GrantSubject> {
     let words = words(text)?;
     let program = words.first()?;
+    let script = shell::parse(text);
+    if script.unclear.is_some() {
+        return None;
+    }
+    let is_file = |name: Option<&str>| matches!(name, Some(">" | "<"));
+    let starts = script.commands.iter().filter(|command| !is_file(command.name())).count();
     let looks =
         READ_ONLY_SUBCOMMANDS.iter().find(|(name, _)| name == program).map(|(_, looks)| *looks);
     match (looks, words.get(1)) {
-        (Some(looks), Some(second)) if looks.contains(&second.as_str()) => {
+        (Some(looks), Some(second))
+            if looks.contains(&second.as_str()) && script.commands.len() == 1 =>
+        {
             let options = words[2..].iter().filter(|word| word.starts_with('-'));
             Some(GrantSubject::Command(words[..2].iter().chain(options).cloned().collect()))
         }
         (Some(_), _) => None,
-        (None, _) if runs_what_it_is_given(program) => None,
+        (None, _) if starts != 1 || runs_what_it_is_given(program) => None,
+        (None, _) if runs_files(program, text) => None,
         (None, _) => Some(GrantSubject::Exactly(text.to_owned())),
     }
 }
@@ -239,6 +249,12 @@ const RUN_ANYTHING: &[&str] = &[
     "zsh",
 ];
 
+/// Whether the program runs files of the workspace, which can change after the grant was given.
+fn runs_files(program: &str, command: &str) -> bool {
+    let files = NamedFiles::of_line(command);
+    shell::is_interpreter(program) || files.everything || !files.scripts.is_empty()
+}
+
 fn runs_what_it_is_given(program: &str) -> bool {
     // The file at that path can be replaced.
     if program.contains('/') {
@@ -296,6 +312,7 @@ mod tests {
             (shell("git status"), command(&["git", "status"])),
             (shell("git log --oneline a.txt"), command(&["git", "log", "--oneline"])),
             (shell("ls -la"), Some(GrantSubject::Exactly("ls -la".into()))),
+            (shell("sort -o a b"), Some(GrantSubject::Exactly("sort -o a b".into()))),
             (shell(&format!("ls {}", "x".repeat(300))), None),
             ((spec(None), call(json!({ "any": 1 }))), Some(GrantSubject::Everything)),
         ] {
@@ -333,6 +350,20 @@ mod tests {
             "awk a b",
             "PYTHON3 a.py",
             "cmd.exe dir",
+            "mksh build.sh",
+            "tcsh build.sh",
+            "guile a.scm",
+            "psql a",
+            "pytest",
+            "ninja",
+            "gmake",
+            "gradle build",
+            "nano a",
+            "flock lock make",
+            "ionice sh a.sh",
+            "chrt 1 a",
+            "git log --output a",
+            "git diff --ext-diff",
             "X=1 git push",
             "git push; ls",
             "echo $(ls)",

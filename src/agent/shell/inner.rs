@@ -144,7 +144,8 @@ impl Inline {
     }
 }
 
-pub(super) fn is_interpreter(name: &str) -> bool {
+/// Whether the program may run any script, or starts a shell.
+pub fn is_interpreter(name: &str) -> bool {
     is_named(SHELLS, name)
         || is_named(INTERPRETERS, name)
         || ["eval", "source", ".", "xargs", "parallel"].contains(&name)

@@ -31,6 +31,7 @@ mod words;
 mod wrappers;
 
 pub use command::{Command, Script, Word};
+pub use inner::is_interpreter;
 use state::Walk;
 
 /// Parses a command line.
