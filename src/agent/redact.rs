@@ -62,6 +62,14 @@ struct Shape {
     looks: Regex,
 }
 
+/// The names of secrets in texts.
+macro_rules! secret_names {
+    () => {
+        r"passw(or)?d|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key
+        |(access|api|auth|bot|deploy|gh|github|gitlab|hf|npm|refresh|session)[_-]?token"
+    };
+}
+
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
     [
         (
@@ -77,13 +85,29 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         ("Slack token", r"\bx(ox[abeprs]|app)-[A-Za-z0-9-]{10,}"),
         ("Telegram token", r"\d{6,12}:[A-Za-z0-9_-]{35}"),
         ("Discord token", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),
-        ("password", r"(?i)(?<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?<tail>@)"),
+        (
+            "password",
+            r#"(?i)(?<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@"]+(@[^\s/@"'<>,;]+)*(?<tail>@)"#,
+        ),
+        // Between quotation marks, a secret may contain what otherwise ends one.
         (
             "secret",
-            r#"(?ix)(?<keep> ( [a-z0-9_.-]* (passw(or)?d|passwd|passphrase|secret|api[_-]?key|access[_-]?key
-               |access[_-]?token|auth[_-]?token|bot[_-]?token|private[_-]?key) [a-z0-9_]*
-               | [?&](token|key|sig|signature|pass|pwd) ) ["']? \s* [=:] \s* ["']? )
-               [^\s"'&,;<>{}$(\[*…][^\s"'&,;<>{}(\[]{5,} (?<tail> ["'\s&,;}>\])] | \z )"#,
+            concat!(
+                r#"(?ix)(?<keep> ("#,
+                secret_names!(),
+                r#") [a-z0-9_]* ["']? \s* [=:] \s* ["'] )
+                   [^\s"'<>{}$(\[*…][^\s"']{5,} (?<tail> ["'] )"#,
+            ),
+        ),
+        (
+            "secret",
+            concat!(
+                r#"(?ix)(?<keep> ( [a-z0-9_.-]* ("#,
+                secret_names!(),
+                r#") [a-z0-9_]*
+                   | [?&](token|key|sig|signature|pass|pwd) ) ["']? \s* [=:] \s* ["']? )
+                   [^\s"'&,;<>{}$(\[*…][^\s"'&,;<>{}(\[]{5,} (?<tail> ["'\s&,;}>\])] | \z )"#,
+            ),
         ),
         ("bearer token", r"(?i)(?<keep>\b(bearer|basic) )[A-Za-z0-9+/=_.~-]{16,}"),
     ]
@@ -93,7 +117,7 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
 
 /// Names of fields whose value is always a secret.
 static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    let names = r"(?i)^.*(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|(access|auth|bot|refresh)[_-]?token)$|^(token|authorization|pwd)$";
+    let names = r"(?i)^.*(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|(access|api|auth|bot|deploy|gh|github|gitlab|hf|npm|refresh|session)[_-]?token)$|^(token|authorization|pwd)$";
     Regex::new(names).expect("tested")
 });
 
@@ -350,6 +374,12 @@ mod tests {
             ("hunter2hunter2".to_owned(), "DB_PASSWORD={}"),
             ("hunter2hunter2".to_owned(), "{\"api_key\": \"{}\"}"),
             ("hunter2hunter2".to_owned(), "password: {}"),
+            ("hunter2hunter2".to_owned(), "GITHUB_TOKEN={}"),
+            ("hunter2hunter2".to_owned(), "api-token: {}"),
+            ("hunter2hunter2".to_owned(), "{\"refresh_token\": \"{}\"}"),
+            ("hunter2,(&;{2}[3]".to_owned(), "{\"password\":\"{}\", \"x\": 1}"),
+            ("hunter2,(&;{2}[3]".to_owned(), "export DB_PASSWORD='{}'"),
+            ("p@ssw0rd@2".to_owned(), "postgres://ann:{}@host/db"),
             (long.to_owned(), "Authorization: Bearer {}"),
             (
                 format!("-----BEGIN RSA PRIVATE KEY-----\n{long}\n-----END RSA PRIVATE KEY-----"),
@@ -377,6 +407,10 @@ mod tests {
             "The password is asked for at the door: nobody gets in without it.",
             "let secret = read_secret(path);",
             "password = ${DB_PASSWORD}",
+            "password = \"${DB_PASSWORD}\"",
+            "\"password\": \"Enter your password (twice)\"",
+            "max_tokens = 100000, \"next_page_token\": \"CAUQAA1234\"",
+            "{\"a\":\"redis://cache:6379\",\"b\":\"ann@example.com\"}",
             "task-force-and-risk-assessment-of-the-year",
             "at 12:30:22, 2026-05-04T10:00:00Z",
             "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
