@@ -24,6 +24,7 @@ mod outputs;
 mod prints;
 mod programs;
 mod redirect;
+mod runners;
 mod scan;
 mod state;
 mod walk;

@@ -4,7 +4,7 @@ use super::{
     command::Word,
     git, languages,
     options::Options,
-    outputs,
+    outputs, runners,
     state::{Input, Walk},
 };
 use crate::texts::UnclearReason;
@@ -299,6 +299,7 @@ pub(super) fn follow(walk: &mut Walk, name: &str, words: &[Word], input: &Input)
         }
     }
     outputs::follow(walk, name, words);
+    runners::follow(walk, name, words, input);
     match name {
         name if TARS.contains(&name) => tar(walk, words),
         "zip" if words.iter().any(|word| word.text.starts_with("-TT") && word.text.len() > 3) => {

@@ -127,8 +127,19 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper(&["systemd-run"], "pHMu"),
     wrapper(&["numactl"], "CNmiplwP"),
     wrapper(&["cgexec"], "g"),
+    wrapper(&["ssh-agent"], "aEtP"),
+    wrapper(&["choom"], "np"),
+    wrapper(&["aa-exec"], "pn"),
     wrapper(
-        &["setpriv", "nocache", "eatmydata", "fakechroot", "catchsegv", "dbus-run-session"],
+        &[
+            "setpriv",
+            "nocache",
+            "eatmydata",
+            "fakechroot",
+            "catchsegv",
+            "dbus-run-session",
+            "systemd-inhibit",
+        ],
         "",
     ),
     wrapper(
@@ -154,6 +165,7 @@ const JOINED: &[Wrapper] = &[
     Wrapper { names: &["watch"], valued: "nq", long: &["interval", "equexit"], before: &[0] },
     wrapper(&["parallel", "sem"], "jaINLnPCdSE"),
     second(&["ssh"], "BbcDEeFIiJLlmOopQRSWw"),
+    second(&["sg"], ""),
 ];
 
 /// Programs that start a shell by default.
@@ -312,7 +324,7 @@ fn inner<'a>(wrapper: &Wrapper, words: &'a [Word], mut before: usize) -> &'a [Wo
         if text == "--" {
             break;
         }
-        if text == "-" && wrapper.names.contains(&"env") {
+        if text == "-" && ["env", "sg"].contains(&wrapper.names[0]) {
             continue;
         }
         if let Some(long) = text.strip_prefix("--") {
