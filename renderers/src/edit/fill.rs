@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unique_is_not_repeated() {
+    fn unique_marks_are_not_repeated() {
         let mark = "<w:bookmarkStart w:id=\"1\" w:name=\"m\"/><w:bookmarkEnd w:id=\"1\"/>";
         let comment = "<w:p><w:commentRangeStart w:id=\"2\"/><w:r><w:t>{{item}}</w:t></w:r>\
                        <w:commentRangeEnd w:id=\"2\"/></w:p>";
