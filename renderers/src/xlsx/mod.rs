@@ -99,3 +99,5 @@ pub fn render(document: &Document, fonts: &Fonts) -> Result<Rendered, RenderErro
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
