@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::{
-    EditError, cell_texts,
+    EditError,
     cells::{Address, CellArea, CellContent, CellValue, Epoch},
     formulas,
     groups::Groups,
@@ -13,6 +13,7 @@ use super::{
     sheet,
     tree::{self, Node, TreeElement},
 };
+use crate::package::cell_escapes;
 use crate::read::limits;
 
 pub(super) const BOOK: &str = "xl/workbook.xml";
@@ -149,7 +150,7 @@ impl<'f> Book<'f> {
             Some("inlineStr") => {
                 CellValue::Text(cell.child("is").map(rich_text).unwrap_or_default())
             }
-            Some("str") => CellValue::Text(cell_texts::shown(&v)),
+            Some("str") => CellValue::Text(cell_escapes::shown(&v)),
             Some("b") => CellValue::Bool(v == "1"),
             Some("n") | None if v.is_empty() => CellValue::Empty,
             Some("n") | None => CellValue::Number(v),
@@ -338,7 +339,7 @@ fn rich_text(element: &TreeElement) -> String {
         "r" => child.child("t").map(TreeElement::text).unwrap_or_default(),
         _ => String::new(),
     };
-    element.elements().map(|child| cell_texts::shown(&text(child))).collect()
+    element.elements().map(|child| cell_escapes::shown(&text(child))).collect()
 }
 
 fn shared(parts: &mut PackageParts) -> Result<Vec<String>, EditError> {

@@ -3,7 +3,8 @@
 use chrono::{NaiveDate, NaiveDateTime};
 use serde_json::Value;
 
-use super::{EditError, cell_texts, invalid, tree::TreeElement};
+use super::{EditError, invalid, tree::TreeElement};
+use crate::package::cell_escapes;
 
 /// The last row and column of a sheet, counted from 1.
 pub const LAST_ROW: u32 = 1_048_576;
@@ -166,7 +167,7 @@ impl CellValue {
             Self::Bool(is) => leaf("v", if *is { "1" } else { "0" }),
             Self::Formula(formula) => leaf("f", formula),
             Self::Text(text) => {
-                let mut t = leaf("t", &cell_texts::stored(text));
+                let mut t = leaf("t", &cell_escapes::stored(text));
                 t.set("xml:space", "preserve");
                 TreeElement::new(&cell.named("is"), &[]).with(t)
             }

@@ -2,7 +2,7 @@
 //!
 //! - [`fill`]: template fields in Word and PowerPoint; `fields` finds them, `sections` what is
 //!   repeated, `list` reads the rows of a mail merge
-//! - [`workbook`]: cells, rows and sheets of Excel files; `book`, `cell_texts`, `cells`, `formulas`,
+//! - [`workbook`]: cells, rows and sheets of Excel files; `book`, `cells`, `formulas`,
 //!   `groups`, `sheet`, `tables`: its parts
 //! - [`word`]: text, paragraphs and table rows of Word files; `word_tables`: its tables;
 //!   `revisions`: tracked changes
@@ -14,7 +14,6 @@
 //! memory and time limits.
 
 mod book;
-mod cell_texts;
 mod cells;
 mod field_look;
 mod fields;

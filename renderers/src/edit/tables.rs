@@ -3,11 +3,11 @@
 use super::{
     EditError,
     book::{BOOK, Book, NativeTable},
-    cell_texts,
     cells::{Address, CellArea, letters},
     invalid,
     tree::{self, TreeElement},
 };
+use crate::package::cell_escapes;
 
 impl Book<'_> {
     /// The tables of a sheet.
@@ -97,5 +97,5 @@ impl Book<'_> {
 fn hidden_header(table: &TreeElement) -> Option<Vec<String>> {
     let columns = table.child("tableColumns").filter(|_| table.number("headerRowCount") == Some(0));
     let names = columns?.elements().map(|column| column.attribute("name").unwrap_or_default());
-    Some(names.map(|name| cell_texts::shown(&name)).collect())
+    Some(names.map(|name| cell_escapes::shown(&name)).collect())
 }

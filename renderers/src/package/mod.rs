@@ -6,6 +6,7 @@
 //!
 //! - `xml`: writes parts; `properties`: the properties of a file; `limits`, `warnings`
 //! - `look`: fonts and colours; `words`: words in the language of the document
+//! - `cell_escapes`: characters by their numbers in texts of workbooks
 //! - `text`: inlines as plain text; `measure`: the width of text; `numerals`: numbers of lists
 //! - `fitting`, `widths`: the size and the columns of tables; `sections`: portrait and landscape
 //! - `picture`, `media`, `kind`, `upright`, `vector`: pictures; `backdrop_words`: their places on
@@ -24,6 +25,7 @@ use zip::{CompressionMethod, ZipWriter};
 #[cfg(test)]
 mod arbitrary;
 pub mod backdrop_words;
+pub mod cell_escapes;
 pub mod fitting;
 pub mod highlight;
 pub mod kind;

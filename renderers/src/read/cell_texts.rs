@@ -2,11 +2,11 @@
 
 use super::{
     docx_paragraphs::script,
-    escapes::unescaped,
     reading::ReadError,
     words::{Line, Marks, Script},
     xml::{XmlElement, XmlNode, walk},
 };
+use crate::package::cell_escapes;
 
 /// A text of several runs that is being read, without phonetic hints.
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl CellText {
 
     pub fn finish(self) -> String {
         let text = self.line.verbatim();
-        if text.contains("_x") { unescaped(&text) } else { text }
+        if text.contains("_x") { cell_escapes::shown(&text) } else { text }
     }
 }
 

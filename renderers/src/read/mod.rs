@@ -14,7 +14,7 @@
 //!   `symbol_fonts`,
 //!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_hidden`, `odf_lists`, `odf_sheets`,
 //!   `odf_styles` and `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
-//!   `escapes` and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_annotations`, `pdf_blocks`,
+//!   and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_annotations`, `pdf_blocks`,
 //!   `pdf_marks`, `pdf_state`, `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines`, `overlaps` and `grid`,
 //!   `html` with `html_hidden`, `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
 //!   `rtf_places`, `rtf_tables`, `rtf_rows`, `rtf_changes`, `rtf_notes`, `rtf_fields` and `rtf_fonts`, `rows`,
@@ -37,7 +37,6 @@ mod docx_paragraphs;
 mod docx_styles;
 mod email;
 mod equations;
-mod escapes;
 mod fonts;
 mod grid;
 mod hidden;

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     archive::Archive,
     cell_texts::{CellText, shared_strings},
-    escapes::unescaped,
     hidden::HiddenParts,
     limits, links,
     reading::ReadError,
@@ -16,6 +15,7 @@ use super::{
     xml::{XmlElement, XmlNode, walk},
 };
 use crate::number_text::Separators;
+use crate::package::cell_escapes;
 
 /// The maximum number of rows without values that a merged cell adds.
 const MERGED_ROWS: u32 = 32;
@@ -279,7 +279,7 @@ impl<'w> SheetReader<'w> {
                 format!("={}", self.formula.trim().replace("_xlfn.", ""))
             }
             "b" => if value.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
-            "str" => styled(&unescaped(value)),
+            "str" => styled(&cell_escapes::shown(value)),
             "n" => match value.trim().parse::<f64>() {
                 Ok(number) if number.is_finite() => match self.separators {
                     Some(separators) => self.book.styles.exact(number, self.style, separators),

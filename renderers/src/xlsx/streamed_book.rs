@@ -11,10 +11,10 @@ use rust_xlsxwriter::utility;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use crate::package::cell_escapes;
+
 /// The only sheet.
 const SHEET: &str = "xl/worksheets/sheet1.xml";
-/// A character in the strings of a sheet, by its number: `_x000D_`.
-const ESCAPE_LEN: usize = 7;
 const IN_MEMORY: &str = "writing to a string succeeds";
 
 /// Copies the workbook. `rows` writes the rows of its sheet, which follow the header. The error is
@@ -108,7 +108,7 @@ impl RowXml {
     pub fn text(&mut self, column: usize, text: &str) {
         let is_padded = text.trim_matches([' ', '\t', '\n']).len() < text.len();
         let space = if is_padded { " xml:space=\"preserve\"" } else { "" };
-        let text = without_escapes(text);
+        let text = cell_escapes::stored(text);
         let text = partial_escape(text.as_str());
         self.cell(column, format_args!(" t=\"inlineStr\"><is><t{space}>{text}</t></is>"));
     }
@@ -124,25 +124,6 @@ impl RowXml {
         self.xml.push_str("</row>");
         self.xml.as_bytes()
     }
-}
-
-/// A text that spreadsheets show as it is, although it may look like the escape of a character: in
-/// `_x0041_` the first underscore is escaped.
-pub fn without_escapes(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    let mut copied = 0;
-    for (at, _) in text.match_indices("_x") {
-        let escape = text.as_bytes().get(at..at + ESCAPE_LEN);
-        let is_escape = escape.is_some_and(|escape| {
-            escape.ends_with(b"_") && escape[2..ESCAPE_LEN - 1].iter().all(u8::is_ascii_hexdigit)
-        });
-        if is_escape {
-            safe.push_str(&text[copied..at]);
-            safe.push_str("_x005F");
-            copied = at;
-        }
-    }
-    safe + &text[copied..]
 }
 
 /// Memory that takes at most this many bytes.

@@ -4,7 +4,7 @@ use rust_xlsxwriter::{Format, Worksheet, XlsxError};
 
 use super::look;
 use super::sheet::{FormattedText, SheetCell};
-use super::streamed_book::without_escapes;
+use crate::package::cell_escapes;
 
 /// Writes a string that fits a cell, and returns whether it has been written. What begins and ends
 /// like a run would be taken for the markup of runs, so it becomes the text of one, which may be too
@@ -20,7 +20,7 @@ pub fn write(
         return Ok(true);
     }
     // A run without a format has that of the cell.
-    let (plain, text) = (Format::new(), without_escapes(text));
+    let (plain, text) = (Format::new(), cell_escapes::stored(text));
     fits(sheet.write_rich_string_with_format(at.row, at.column, &[(&plain, text.as_str())], format))
 }
 
@@ -34,7 +34,8 @@ pub fn write_runs(
     let FormattedText { runs, font, format } = text;
     let styles: Vec<Format> = runs.pieces.iter().map(|run| look::styled(run.style, font)).collect();
     // `_x0041_` is escaped only in plain strings.
-    let texts: Vec<String> = runs.pieces.iter().map(|run| without_escapes(&run.text)).collect();
+    let texts: Vec<String> =
+        runs.pieces.iter().map(|run| cell_escapes::stored(&run.text)).collect();
     let pieces: Vec<(&Format, &str)> =
         styles.iter().zip(texts.iter().map(String::as_str)).collect();
     fits(sheet.write_rich_string_with_format(at.row, at.column, &pieces, format))

@@ -15,10 +15,10 @@ use super::merged::{HeaderRow, is_native};
 use super::pages::{CellContent, Computed, Meaning, Pages, Read, TablePlace, WrittenTable};
 use super::runs::{RunStyle, Runs, formula_source};
 use super::sheet::SheetCell;
-use super::streamed_book::without_escapes;
 use super::totals::TotalRow;
 
 use crate::document::{Align, Inline, Table};
+use crate::package::cell_escapes;
 use crate::rendered::Warning;
 
 /// The number of formulas named in a warning.
@@ -46,7 +46,7 @@ impl Pages<'_> {
         if table.rows.is_empty() || !is_native(table) {
             self.plain_header(sheet, top, header_row)?;
         } else {
-            let column = |name: &String| TableColumn::new().set_header(without_escapes(name));
+            let column = |name: &String| TableColumn::new().set_header(cell_escapes::stored(name));
             let named: Vec<TableColumn> = names.iter().map(column).collect();
             let native = Native::new().set_columns(&named).set_style(TableStyle::Medium2);
             sheet.add_table(top, 0, bottom, last as u16, &native)?;

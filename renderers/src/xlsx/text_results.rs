@@ -10,7 +10,8 @@ use zip::{ZipArchive, ZipWriter};
 
 use super::formula::Value;
 use super::pages::Pages;
-use super::streamed_book::{part_options, without_escapes};
+use super::streamed_book::part_options;
+use crate::package::cell_escapes;
 
 /// A mark after which no text is a number. A text that begins with it gets another one.
 const MARK: &str = "'";
@@ -35,7 +36,7 @@ impl Pages<'_> {
 
 /// The text as the result of a formula, and whether it has a mark.
 fn marked(text: &str) -> (String, bool) {
-    let text = without_escapes(text);
+    let text = cell_escapes::stored(text);
     let is_other_type =
         text.parse::<f64>().is_ok() || text.starts_with('#') || matches!(&*text, "TRUE" | "FALSE");
     let is_marked = is_other_type || text.starts_with(MARK);

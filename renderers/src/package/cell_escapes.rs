@@ -61,6 +61,9 @@ mod tests {
             assert_eq!(stored(text), in_file);
             assert_eq!(shown(in_file), text);
         }
-        assert_eq!(shown("a_x000D_\nb_x00e9_"), "a\nbé");
+        assert_eq!(shown("a_x000D_\nb_x0041__x00e9_"), "a\nbAé");
+        for text in ["_x00", "_xzzzz_ _x", "_xD800_", "_xää_"] {
+            assert_eq!(shown(text), text);
+        }
     }
 }
