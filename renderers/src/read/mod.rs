@@ -13,7 +13,7 @@
 //! - `docx` with `docx_chunks`, `docx_frames`, `docx_lists`, `docx_paragraphs`, `docx_styles` and
 //!   `symbol_fonts`,
 //!   `pptx` with `pptx_lists`, `odf` with `odf_comments`, `odf_edges`, `odf_hidden`, `odf_lists`, `odf_sheets`,
-//!   `odf_styles` and `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`,
+//!   `odf_styles` and `odf_tables`, `sheets` with `sheet_edges`, the `workbook`, its `styles`, `cell_texts`
 //!   and `hidden` parts, `pdf` with its `fonts`, `tags`, `tag_cells`, `pdf_annotations`, `pdf_blocks`,
 //!   `pdf_marks`, `pdf_state`, `labels`, `printed_labels`, `printed_lists`, `bidi`, `transform`, `lines`, `overlaps` and `grid`,
 //!   `html` with `html_hidden`, `html_lists`, `html_marks` and `html_tables`, `email`, `rtf` with `rtf_tokens`,
